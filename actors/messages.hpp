@@ -1,0 +1,129 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <caf/all.hpp>
+
+#include "engine/sampling/sampling_params.hpp"
+#include "engine/schedule/scheduler.hpp"
+
+namespace vouch::actors {
+
+/// How a request's prompt is given.
+enum class prompt_kind : std::uint8_t { text, tokens, chat };
+
+/// One prompt to generate from, with `n` choices. What a client sends.
+struct generation_request {
+  /// Chosen by the client side; names the request in events, logs and errors.
+  std::string id;
+
+  prompt_kind kind = prompt_kind::text;
+  /// kind text.
+  std::string text;
+  /// kind tokens.
+  std::vector<engine::token_id> tokens;
+  /// kind chat: JSON as it came, so that key order survives.
+  std::string messages;
+  std::string tools;
+  std::string template_variables;
+  bool add_generation_prompt = true;
+  /// kind text: add what the tokenizer's post-processor adds.
+  bool add_special_tokens = true;
+  /// Special tokens spelled out in user text are recognised as such.
+  bool trust_special_tokens = false;
+
+  /// Seed, logprobs and so on; `stop_tokens` is filled by REQUEST from the
+  /// model's union and `stop_token_ids`.
+  engine::sampling_params sampling;
+  /// A seed was given; otherwise one is drawn and reported in `started`.
+  bool has_seed = false;
+  std::int32_t n = 1;
+  /// -1: what the context leaves.
+  std::int64_t max_tokens = -1;
+  std::vector<std::string> stop;
+  std::vector<engine::token_id> stop_token_ids;
+  bool include_stop_string = false;
+  bool skip_special_tokens = true;
+  /// The prompt's text (and log-probabilities, if asked for) comes first.
+  bool echo = false;
+  /// -1 none, 0 the prompt tokens' own log-probabilities, n with the n
+  /// likeliest.
+  std::int32_t prompt_logprobs = -1;
+
+  std::int32_t priority = 0;
+  std::string tenant;
+};
+
+/// The request was admitted and its prompt tokenised: the moment for a 200.
+struct started {
+  std::string id;
+  std::int64_t prompt_tokens = 0;
+  std::uint64_t seed = 0;
+  std::int64_t max_tokens = 0;
+};
+
+/// One token as a client sees it.
+struct token_info {
+  engine::token_id token = -1;
+  /// The token's bytes (a character may span several tokens).
+  std::string bytes;
+  float logprob = 0.0F;
+  std::vector<engine::token_logprob> top;
+};
+
+/// Progress of one choice. Deltas concatenate to the final text.
+struct tokens {
+  std::string id;
+  std::int32_t choice = 0;
+  /// Text that became certain, valid UTF-8; may be empty.
+  std::string text;
+  /// The tokens behind it (all emitted tokens, also when text is held back).
+  std::vector<token_info> emitted;
+  /// With echo or prompt_logprobs, once, before the first emitted token: the
+  /// prompt's tokens. The first has no log-probability (NaN).
+  std::vector<token_info> prompt;
+  /// Not empty on the choice's last event: "stop" or "length".
+  std::string finish_reason;
+  /// The stop string or, in decimal, the stop token that ended it; empty for
+  /// the model's own end of turn.
+  std::string stop_reason;
+};
+
+/// All choices ended. Terminal.
+struct finished {
+  std::string id;
+  std::int64_t prompt_tokens = 0;
+  std::int64_t completion_tokens = 0;
+  std::int64_t cached_tokens = 0;
+};
+
+/// Why a request failed; what an HTTP status is derived from.
+enum class failure : std::uint8_t {
+  /// 400: the request itself.
+  invalid,
+  /// 400, code context_length_exceeded.
+  context_length,
+  /// 503: a queue limit.
+  queue_full,
+  /// 503: loading or draining.
+  unavailable,
+  /// 504: queue_timeout or request_timeout.
+  timeout,
+  /// 500.
+  internal,
+  /// Cancelled by its client or by shutdown.
+  cancelled,
+};
+
+/// The request ended without a result. Terminal.
+struct failed {
+  std::string id;
+  failure kind = failure::internal;
+  std::string message;
+  /// The request field at fault, or empty.
+  std::string param;
+};
+
+}  // namespace vouch::actors

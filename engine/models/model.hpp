@@ -1,0 +1,71 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "engine/models/model_config.hpp"
+#include "engine/types.hpp"
+#include "kernels/attention.hpp"
+#include "kernels/kv_layout.hpp"
+#include "kernels/thread_pool.hpp"
+
+namespace vouch::engine {
+
+class checkpoint;
+
+/// The rows of one step, flattened: sequences one after the other, each with
+/// consecutive positions.
+struct forward_rows {
+  /// [rows]
+  std::span<const token_id> tokens;
+  std::span<const std::int32_t> positions;
+  /// Which rows belong to which sequence; covers every row once, in order.
+  std::span<const kernels::attention_rows> sequences;
+  /// Ascending row indexes that need logits.
+  std::span<const std::int32_t> logits_rows;
+};
+
+/// The KV pool's memory, layer after layer: block b of layer l starts at
+/// base + (l * blocks + b) * layout.block_bytes().
+struct kv_memory {
+  kernels::kv_layout layout;
+  std::byte* base = nullptr;
+  std::int32_t blocks = 0;
+
+  std::byte* layer(std::int32_t index) const {
+    return base + static_cast<std::size_t>(index) *
+                      static_cast<std::size_t>(blocks) * layout.block_bytes();
+  }
+};
+
+/// A model family's weights and forward pass on the CPU. Not thread-safe: its
+/// scratch is one step's.
+class model {
+ public:
+  virtual ~model() = default;
+
+  virtual const model_config& config() const = 0;
+
+  /// Computes every row, stores its K and V, and writes the logits of
+  /// rows.logits_rows to `logits`, [logits_rows][vocab_size].
+  virtual void forward(const forward_rows& rows, const kv_memory& kv,
+                       float* logits, kernels::thread_pool& pool) = 0;
+
+  /// Bytes of weights in memory.
+  virtual std::size_t weight_bytes() const = 0;
+};
+
+/// Called as a load advances, with a share in [0, 1].
+using load_progress = std::function<void(double)>;
+
+/// Builds the model that `source` holds. Throws input_error when a tensor is
+/// missing or misshapen, or the family is not supported.
+std::unique_ptr<model> load_model(const checkpoint& source,
+                                  kernels::thread_pool& pool,
+                                  const load_progress& progress = {});
+
+}  // namespace vouch::engine

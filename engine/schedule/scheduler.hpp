@@ -1,0 +1,152 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/executor/executor.hpp"
+#include "engine/executor/step.hpp"
+#include "engine/schedule/policy.hpp"
+#include "engine/text/stop_matcher.hpp"
+#include "engine/types.hpp"
+
+namespace vouch::engine {
+
+enum class finish_reason : std::uint8_t { stop, length, aborted, failed };
+
+/// A sequence as it is handed to the scheduler.
+struct sequence_start {
+  sequence_id id = 0;
+  std::vector<token_id> prompt;
+  sampling_params sampling;
+  /// Tokens it may generate; cut to what the context leaves.
+  std::int64_t max_tokens = 0;
+  std::vector<std::string> stop_strings;
+  /// Log-probabilities of the prompt are wanted: the prompt is computed, not
+  /// read from the prefix cache.
+  bool prompt_logprobs = false;
+  /// Smaller or larger first, by policy.
+  std::int32_t priority = 0;
+  /// Whom `fair` shares between (key or user); empty: one common tenant.
+  std::string tenant;
+  /// Another choice of the same prompt, added before this one: this one waits
+  /// until that one's prompt stands and shares its blocks. 0: none.
+  sequence_id sibling_of = 0;
+};
+
+/// Why a sequence was not taken; the sequence leaves no trace.
+enum class rejection : std::uint8_t {
+  none,
+  queue_full,
+  queued_tokens_full,
+  prompt_too_long,
+  prompt_larger_than_pool,
+};
+
+/// What a step's result meant for one sequence.
+struct sequence_update {
+  sequence_id id = 0;
+  /// Tokens emitted, in order. A stop token is not among them.
+  std::vector<picked_token> tokens;
+  /// Given once, with the first update after the prompt was computed.
+  std::vector<picked_token> prompt_logprobs;
+  bool finished = false;
+  finish_reason reason = finish_reason::stop;
+  /// The stop token that ended it, or -1.
+  token_id stop_token = -1;
+  /// Index of the stop string that ended it, or -1.
+  std::int32_t stop_string = -1;
+  std::string error;
+  /// Prompt tokens read from the prefix cache (first admission).
+  std::int64_t cached_tokens = 0;
+};
+
+/// Counters and gauges, for metrics and tests. Counters only grow.
+struct scheduler_stats {
+  std::int64_t running = 0;
+  std::int64_t waiting = 0;
+  std::int64_t waiting_prompt_tokens = 0;
+  std::int64_t free_blocks = 0;
+  std::int64_t total_blocks = 0;
+  /// Blocks held only by the prefix cache; they count as free for admission.
+  std::int64_t cached_blocks = 0;
+  std::uint64_t steps = 0;
+  std::uint64_t preemptions = 0;
+  std::uint64_t prefix_queries = 0;
+  std::uint64_t prefix_hits = 0;
+  std::uint64_t prompt_tokens = 0;
+  std::uint64_t generation_tokens = 0;
+  std::uint64_t prefill_rows = 0;
+  std::uint64_t decode_rows = 0;
+  /// Steps with at least one decode row.
+  std::uint64_t decode_steps = 0;
+};
+
+/// Continuous batching as a pure value: no clock, no thread, no CAF, no
+/// randomness. The actor around it only translates. Time is passed in, in
+/// milliseconds from any fixed start.
+///
+/// Life of a sequence: add (waiting) -> admitted by plan (slot and blocks) ->
+/// prefill in chunks -> decode -> finished, aborted, or preempted back to
+/// waiting with its tokens kept.
+class scheduler {
+ public:
+  /// `limits` bounds the pool, slots, rows and context; `token_bytes` gives a
+  /// token's bytes for stop strings (may be empty when none are used).
+  using token_bytes_function = std::function<std::string_view(token_id)>;
+  scheduler(policy rules, executor_limits limits, int steps_in_flight,
+            token_bytes_function token_bytes);
+  ~scheduler();
+  scheduler(scheduler&&) noexcept;
+  scheduler& operator=(scheduler&&) noexcept;
+
+  /// Queues a sequence, or says why not.
+  rejection add(sequence_start start, std::int64_t now_ms);
+
+  /// Ends a sequence wherever it is; no update follows for it. False when it is
+  /// not known (any more).
+  bool abort(sequence_id id);
+
+  /// What the executor must be told before the step itself, in this order.
+  struct planned_step {
+    std::vector<slot_id> released;
+    std::vector<slot_start> opened;
+    struct history {
+      slot_id slot;
+      std::vector<token_id> tokens;
+    };
+    std::vector<history> histories;
+    step work;
+  };
+
+  /// The next step, or nothing when there is no work or enough is in flight.
+  std::optional<planned_step> plan(std::int64_t now_ms);
+
+  /// Takes the result of the oldest step in flight.
+  std::vector<sequence_update> update(const step_result& result);
+
+  /// Sequences whose queue_timeout or request_timeout has passed; they are
+  /// removed and reported with an error.
+  std::vector<sequence_update> expire(std::int64_t now_ms);
+
+  /// Replaces the policy between steps.
+  void set_policy(policy rules);
+
+  /// Nothing waits, runs or is in flight.
+  bool idle() const;
+  scheduler_stats stats() const;
+  /// Checks every internal invariant (blocks conserved, tables disjoint but for
+  /// shared prefixes, ...); the first one that does not hold, or empty.
+  std::string check_invariants() const;
+
+ private:
+  struct impl;
+  std::unique_ptr<impl> impl_;
+};
+
+}  // namespace vouch::engine

@@ -1,0 +1,82 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "kernels/dtype.hpp"
+#include "kernels/thread_pool.hpp"
+
+namespace vouch::kernels {
+
+/// A weight matrix W[out][in] rearranged once, at load, into the order in which
+/// the matmul reads it. Quantised blocks keep their values exactly.
+class packed_weights {
+ public:
+  packed_weights();
+  ~packed_weights();
+  packed_weights(packed_weights&&) noexcept;
+  packed_weights& operator=(packed_weights&&) noexcept;
+
+  /// Packs the rows at `rows` (row-major, row_bytes(type, in) apart, any
+  /// alignment). `in` is a multiple of the type's block; `out` is any number.
+  static packed_weights pack(dtype type, const std::byte* rows,
+                             std::int64_t out, std::int64_t in,
+                             thread_pool& pool);
+
+  std::int64_t out() const;
+  std::int64_t in() const;
+  dtype type() const;
+  /// Bytes held.
+  std::size_t bytes() const;
+
+  struct impl;
+  const impl* get() const { return impl_.get(); }
+
+ private:
+  std::unique_ptr<impl> impl_;
+};
+
+/// The rows that one or more matmuls read: the float32 values and, for
+/// quantised weights, their 8-bit form (per block of 32: scale, 8-bit values,
+/// sum), made once and shared. Memory is kept from call to call.
+class activations {
+ public:
+  activations();
+  ~activations();
+  activations(activations&&) noexcept;
+  activations& operator=(activations&&) noexcept;
+
+  /// Takes `rows` rows of `in` floats at `x` (contiguous; must stay alive until
+  /// the last matmul that reads them). `quantize` makes the 8-bit form too.
+  void assign(const float* x, std::int64_t rows, std::int64_t in,
+              bool quantize, thread_pool& pool);
+
+  std::int64_t rows() const;
+  std::int64_t in() const;
+
+  struct impl;
+  const impl* get() const { return impl_.get(); }
+
+ private:
+  std::unique_ptr<impl> impl_;
+};
+
+/// True when a matmul with weights of `type` reads the 8-bit form.
+bool wants_quantized_activations(dtype type);
+
+/// y[r][o] = sum over i of x[r][i] * w[o][i]; y rows are `y_stride` floats
+/// apart. Row r's bytes depend on x's row r and on w alone: never on how many
+/// rows there are, on where r stands among them, or on the thread count.
+void matmul(const packed_weights& w, const activations& x, float* y,
+            std::int64_t y_stride, thread_pool& pool);
+
+namespace reference {
+/// The slow twin of `matmul`, from the unpacked rows, one output at a time.
+void matmul(dtype type, const std::byte* w, std::int64_t out, std::int64_t in,
+            const float* x, std::int64_t rows, float* y,
+            std::int64_t y_stride);
+}  // namespace reference
+
+}  // namespace vouch::kernels

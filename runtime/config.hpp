@@ -1,0 +1,68 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "engine/schedule/policy.hpp"
+
+namespace vouch::runtime {
+
+/// Everything the server and the embedder can set: one TOML file, flags and
+/// environment over it. Field names are the keys.
+struct config {
+  struct {
+    std::string host = "127.0.0.1";
+    std::int32_t port = 8080;
+    /// Keys that may be used; empty: no key is asked for.
+    std::vector<std::string> api_keys;
+    std::int64_t max_body_bytes = 8 << 20;
+    std::int64_t max_header_bytes = 16 << 10;
+    std::int32_t max_connections = 4096;
+    std::int32_t max_n = 16;
+    std::int32_t max_top_logprobs = 20;
+    std::int32_t max_stop_strings = 16;
+    std::int32_t max_json_depth = 64;
+    /// Seconds.
+    double idle_timeout = 75.0;
+    /// Seconds a client may leave a write pending.
+    double write_timeout = 30.0;
+    std::int64_t max_pending_write_bytes = 1 << 20;
+    /// Seconds SIGTERM waits for running requests.
+    double drain_timeout = 30.0;
+    /// Unknown request fields are an error.
+    bool strict = false;
+    /// I/O threads.
+    std::int32_t threads = 1;
+  } server;
+  struct {
+    std::string path;
+    /// What /v1/models calls it; empty: the model's own name.
+    std::string name;
+    /// A .jinja file that replaces the model's own template.
+    std::string chat_template;
+  } model;
+  struct {
+    /// 0: one a core.
+    std::int32_t threads = 0;
+    /// "f16" or "f32".
+    std::string kv_type = "f16";
+    /// 0: as many blocks as kv_memory_mib holds.
+    std::int32_t kv_blocks = 0;
+    std::int64_t kv_memory_mib = 1024;
+    /// 0: the model's own.
+    std::int32_t max_context = 0;
+    std::int32_t steps_in_flight = 1;
+  } engine;
+  struct {
+    /// trace, debug, info, warn, error.
+    std::string level = "info";
+    /// text, json or auto (json when not on a terminal).
+    std::string format = "auto";
+  } log;
+  /// Policy file; empty: the defaults.
+  std::string policy_file;
+  engine::policy policy;
+};
+
+}  // namespace vouch::runtime

@@ -1,0 +1,102 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <caf/all.hpp>
+
+#include "actors/interfaces.hpp"
+#include "actors/messages.hpp"
+#include "engine/checkpoint/checkpoint.hpp"
+#include "engine/tokenizer/tokenizer.hpp"
+#include "runtime/config.hpp"
+
+namespace vouch::runtime {
+
+/// The model that is served, for /v1/models and for prompts' checks.
+struct model_info {
+  std::string name;
+  std::string path;
+  std::int64_t vocab_size = 0;
+  std::int64_t max_context = 0;
+  bool has_chat_template = false;
+  /// Build, kernel plan and model hash: `system_fingerprint`.
+  std::string fingerprint;
+  engine::generation_defaults defaults;
+  std::int64_t created = 0;
+};
+
+/// Where the runtime is in its life.
+enum class state : std::uint8_t { loading, ready, draining, stopped, failed };
+
+/// The embedding surface: a language model behind typed actors, in a
+/// caf::actor_system that the caller owns and that outlives it. Everything is
+/// safe to call from any thread.
+class runtime {
+ public:
+  /// Starts loading in the background; state() tells when it is ready. The
+  /// system must have been made with vouch::runtime::configure (message types,
+  /// scheduler policy).
+  runtime(caf::actor_system& system, config settings);
+  /// Shuts down in order: requests are failed as cancelled, actors exit.
+  ~runtime();
+  runtime(const runtime&) = delete;
+  runtime& operator=(const runtime&) = delete;
+
+  state current_state() const;
+  /// Share of the load that is done, in [0, 1].
+  double load_share() const;
+  /// Blocks until ready or failed; rethrows what the load threw
+  /// (engine::input_error for a bad file).
+  void wait_until_ready();
+
+  /// Empty until ready.
+  std::optional<model_info> model() const;
+
+  /// Starts a request. Its events go to `client`, which receives exactly one
+  /// terminal event (finished or failed), also while loading or draining. The
+  /// client's death cancels.
+  void submit(actors::generation_request request,
+              actors::client_actor client);
+  /// Cancels by id; the client receives failed{cancelled} unless it was done.
+  void cancel(const std::string& request_id);
+
+  /// Refuses new requests, lets running ones finish until `deadline`, then
+  /// cancels the rest. Returns true when all finished by themselves.
+  bool drain(std::chrono::milliseconds deadline);
+
+  /// Replaces the policy between steps (SIGHUP). Throws engine::input_error.
+  void reload_policy(const std::string& file);
+
+  /// Text services; engine::template_error, std::invalid_argument.
+  std::vector<engine::token_id> tokenize(std::string_view text,
+                                         const engine::encode_options&) const;
+  std::string detokenize(const std::vector<engine::token_id>& tokens,
+                         bool skip_special_tokens) const;
+  std::string token_text(engine::token_id token) const;
+  std::string apply_template(const std::string& messages,
+                             const std::string& tools,
+                             const std::string& variables,
+                             bool add_generation_prompt) const;
+
+  /// Prometheus text exposition.
+  std::string metrics() const;
+  /// The counters themselves.
+  engine::scheduler_stats stats() const;
+
+ private:
+  struct impl;
+  std::unique_ptr<impl> impl_;
+};
+
+/// Registers message types and sets the scheduler keys that the actors rely on.
+/// Call it on the config of the actor system before the system is made.
+void configure(caf::actor_system_config& system_config);
+
+}  // namespace vouch::runtime
