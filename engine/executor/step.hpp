@@ -31,6 +31,10 @@ struct step_item {
   /// [logits_begin, pick_begin) report the log-probability of the token that
   /// follows them in `tokens` (prompt log-probabilities).
   std::int32_t pick_begin = 0;
+  /// The token after the last row, for the log-probability of a chunk that
+  /// ends inside its prompt: needed only where logits_begin < rows and
+  /// pick_begin == rows.
+  token_id next_token = -1;
 };
 
 /// A block copied before the step's rows run (copy-on-write).
