@@ -1,0 +1,46 @@
+#include <algorithm>
+#include <cstddef>
+
+#include "engine/config/toml_reader.hpp"
+
+namespace vouch::engine {
+namespace {
+
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<std::vector<std::size_t>> d(
+      a.size() + 1, std::vector<std::size_t>(b.size() + 1));
+  for (std::size_t i = 0; i <= a.size(); ++i) d[i][0] = i;
+  for (std::size_t j = 0; j <= b.size(); ++j) d[0][j] = j;
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t change = a[i - 1] == b[j - 1] ? 0 : 1;
+      d[i][j] = std::min(
+          {d[i - 1][j] + 1, d[i][j - 1] + 1, d[i - 1][j - 1] + change});
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) {
+        d[i][j] = std::min(d[i][j], d[i - 2][j - 2] + 1);
+      }
+    }
+  }
+  return d[a.size()][b.size()];
+}
+
+}  // namespace
+
+std::string nearest_word(std::string_view word,
+                         const std::vector<std::string>& candidates) {
+  // Nobody misspells by more; and the table is quadratic.
+  if (word.size() > 100) return {};
+  std::size_t limit = std::max<std::size_t>(2, word.size() / 3);
+  limit = std::min(limit, word.size());
+  std::string best;
+  for (const auto& candidate : candidates) {
+    const std::size_t distance = edit_distance(word, candidate);
+    if (distance < candidate.size() && distance <= limit) {
+      if (best.empty() || distance < limit) best = candidate;
+      limit = distance;
+    }
+  }
+  return best;
+}
+
+}  // namespace vouch::engine
