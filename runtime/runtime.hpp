@@ -80,6 +80,8 @@ class runtime {
   std::string detokenize(const std::vector<engine::token_id>& tokens,
                          bool skip_special_tokens) const;
   std::string token_text(engine::token_id token) const;
+  /// The bytes a token stands for (a character may span several tokens).
+  std::string token_bytes(engine::token_id token) const;
   std::string apply_template(const std::string& messages,
                              const std::string& tools,
                              const std::string& variables,
