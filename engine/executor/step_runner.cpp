@@ -1,0 +1,198 @@
+#include "engine/executor/step_runner.hpp"
+
+#include <chrono>
+#include <exception>
+#include <utility>
+
+#include "engine/executor/float_mode.hpp"
+#include "engine/executor/step_check.hpp"
+#include "engine/sampling/pick.hpp"
+
+namespace vouch::engine {
+
+namespace {
+
+kernels::kv_layout layout_of(const model_config& config, kernels::dtype type) {
+  return {config.kv_heads, config.head_dim, type};
+}
+
+}  // namespace
+
+step_runner::step_runner(std::shared_ptr<model> weights,
+                         const cpu_executor_options& options,
+                         const executor_limits& limits)
+    : weights_{std::move(weights)},
+      limits_{limits},
+      vocab_size_{weights_->config().vocab_size},
+      pool_{options.threads},
+      kv_{layout_of(weights_->config(), options.kv_type),
+          weights_->config().layers, limits.blocks},
+      slots_{limits.slots} {
+  set_float_mode(pool_);
+}
+
+void step_runner::observe_logits(executor::logits_observer observer) {
+  observer_ = std::move(observer);
+}
+
+step_result step_runner::run(const step& work) {
+  const auto begin = std::chrono::steady_clock::now();
+  step_result result;
+  result.id = work.id;
+  result.error = check_step(work, limits_, vocab_size_, slots_);
+  if (result.error.empty()) {
+    try {
+      run_checked(work, result);
+    } catch (const std::exception& error) {
+      result.error = "step " + std::to_string(work.id) + ": " + error.what();
+    } catch (...) {
+      result.error = "step " + std::to_string(work.id) + ": unknown exception";
+    }
+  }
+  if (!result.error.empty()) {
+    result.items.clear();
+  }
+  const std::chrono::duration<double> spent =
+      std::chrono::steady_clock::now() - begin;
+  result.seconds = spent.count();
+  return result;
+}
+
+void step_runner::run_checked(const step& work, step_result& result) {
+  for (const auto& copy : work.copies) {
+    kv_.copy(copy);
+  }
+  lay_out(work, result);
+  if (!tokens_.empty()) {
+    const auto vocab = static_cast<std::size_t>(vocab_size_);
+    // Grows only: rows are written before they are read.
+    if (logits_.size() < logits_rows_.size() * vocab) {
+      logits_.resize(logits_rows_.size() * vocab);
+    }
+    weights_->forward({tokens_, positions_, sequences_, logits_indexes_},
+                      kv_.memory(), logits_.data(), pool_);
+    if (observer_) {
+      for (std::size_t i = 0; i < logits_rows_.size(); ++i) {
+        const auto& item = work.items[logits_rows_[i].item];
+        observer_(item.slot, item.position + logits_rows_[i].row,
+                  logits_.data() + i * vocab, vocab_size_);
+      }
+    }
+    pool_.parallel_for(static_cast<std::int64_t>(logits_rows_.size()),
+                       [&](std::int64_t index) {
+                         pick_row(work, static_cast<std::size_t>(index));
+                       });
+  }
+  collect(work, result);
+}
+
+void step_runner::lay_out(const step& work, step_result& result) {
+  tokens_.clear();
+  positions_.clear();
+  sequences_.clear();
+  logits_indexes_.clear();
+  logits_rows_.clear();
+  result.items.resize(work.items.size());
+  for (std::size_t i = 0; i < work.items.size(); ++i) {
+    const step_item& item = work.items[i];
+    slot_state& slot = *slots_.find(item.slot);
+    result.items[i].slot = item.slot;
+    std::span<const token_id> input{item.tokens};
+    token_id last_pick = slot.last_pick;
+    if (item.input_is_last_pick) {
+      if (slot.last_pick_position != item.position - 1) {
+        last_pick = -1;
+      }
+      input = {&last_pick, 1};
+    }
+    slot.write(item.position, input);
+    slot.last_pick = -1;
+    slot.last_pick_position = -1;
+    if (item.input_is_last_pick && last_pick < 0) {
+      result.items[i].error = "its input, the pick of position " +
+                              std::to_string(item.position - 1) +
+                              ", was not made";
+      continue;
+    }
+    const auto first = static_cast<std::int64_t>(tokens_.size());
+    const auto rows = static_cast<std::int32_t>(input.size());
+    sequences_.push_back({item.blocks.data(), first, rows, item.position});
+    for (std::int32_t row = 0; row < rows; ++row) {
+      tokens_.push_back(input[static_cast<std::size_t>(row)]);
+      positions_.push_back(item.position + row);
+      if (row >= item.logits_begin) {
+        logits_indexes_.push_back(static_cast<std::int32_t>(first) + row);
+        logits_rows_.push_back({i, row, {}, {}});
+      }
+    }
+  }
+}
+
+void step_runner::pick_row(const step& work, std::size_t index) {
+  logits_row& row = logits_rows_[index];
+  const step_item& item = work.items[row.item];
+  const slot_state& slot = *std::as_const(slots_).find(item.slot);
+  const auto vocab = static_cast<std::size_t>(vocab_size_);
+  const std::span<const float> logits{logits_.data() + index * vocab, vocab};
+  const std::int32_t position = item.position + row.row;
+  try {
+    if (row.row < item.pick_begin) {
+      const auto next = static_cast<std::size_t>(row.row) + 1;
+      row.picked =
+          score(logits,
+                next < item.tokens.size() ? item.tokens[next] : item.next_token,
+                slot.sampling.logprobs);
+    } else {
+      const std::span<const token_id> history{slot.history};
+      row.picked = pick(logits, slot.sampling,
+                        {history.first(static_cast<std::size_t>(position) + 1),
+                         slot.prompt_tokens, position});
+    }
+  } catch (const std::exception& error) {
+    row.error = "row " + std::to_string(row.row) + " at position " +
+                std::to_string(position) + ": " + error.what();
+  }
+}
+
+void step_runner::collect(const step& work, step_result& result) {
+  for (auto& row : logits_rows_) {
+    collect_row(work.items[row.item], row, result.items[row.item]);
+  }
+  for (std::size_t i = 0; i < work.items.size(); ++i) {
+    const step_item& item = work.items[i];
+    step_item_result& out = result.items[i];
+    if (!out.error.empty()) {
+      out.picks.clear();
+      out.prompt_logprobs.clear();
+    } else if (!out.picks.empty()) {
+      slot_state& slot = *slots_.find(item.slot);
+      slot.last_pick = out.picks.back().token;
+      slot.last_pick_position =
+          item.position + static_cast<std::int32_t>(item.tokens.size()) - 1;
+    }
+  }
+}
+
+void step_runner::collect_row(const step_item& item, logits_row& row,
+                              step_item_result& out) {
+  if (!row.error.empty()) {
+    // Behind a draft that was not the target's pick, nothing counts, errors
+    // included.
+    const auto picks = static_cast<std::int32_t>(out.picks.size());
+    bool reached = true;
+    for (std::int32_t i = 0; item.kind == row_kind::verify && i < picks; ++i) {
+      const auto draft = static_cast<std::size_t>(item.pick_begin + i + 1);
+      reached =
+          reached && draft < item.tokens.size() &&
+          out.picks[static_cast<std::size_t>(i)].token == item.tokens[draft];
+    }
+    if (reached && out.error.empty()) {
+      out.error = row.error;
+    }
+    row.picked = {};
+  }
+  (row.row < item.pick_begin ? out.prompt_logprobs : out.picks)
+      .push_back(std::move(row.picked));
+}
+
+}  // namespace vouch::engine

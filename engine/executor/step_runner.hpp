@@ -1,0 +1,61 @@
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "engine/executor/executor.hpp"
+#include "engine/executor/kv_arena.hpp"
+#include "engine/executor/slot_table.hpp"
+
+namespace vouch::engine {
+
+/// Runs one step after the other on the calling thread and a pool: everything
+/// of the CPU executor but its queue.
+class step_runner {
+ public:
+  step_runner(std::shared_ptr<model> weights,
+              const cpu_executor_options& options,
+              const executor_limits& limits);
+
+  slot_table& slots() { return slots_; }
+  const kv_arena& kv() const { return kv_; }
+  void observe_logits(executor::logits_observer observer);
+
+  /// Never throws: what goes wrong is in the result.
+  step_result run(const step& work);
+
+ private:
+  /// A row that has logits, and what is to be made of them.
+  struct logits_row {
+    std::size_t item;
+    std::int32_t row;
+    picked_token picked;
+    std::string error;
+  };
+
+  void run_checked(const step& work, step_result& result);
+  /// Writes the items' tokens into their slots and flattens them.
+  void lay_out(const step& work, step_result& result);
+  void pick_row(const step& work, std::size_t index);
+  void collect(const step& work, step_result& result);
+  void collect_row(const step_item& item, logits_row& row,
+                   step_item_result& out);
+
+  std::shared_ptr<model> weights_;
+  executor_limits limits_;
+  std::int64_t vocab_size_;
+  kernels::thread_pool pool_;
+  kv_arena kv_;
+  slot_table slots_;
+  executor::logits_observer observer_;
+
+  // One step's, kept for their memory.
+  std::vector<token_id> tokens_;
+  std::vector<std::int32_t> positions_;
+  std::vector<kernels::attention_rows> sequences_;
+  std::vector<std::int32_t> logits_indexes_;
+  std::vector<logits_row> logits_rows_;
+  std::vector<float> logits_;
+};
+
+}  // namespace vouch::engine

@@ -1,0 +1,170 @@
+#include "engine/sampling/candidates.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "engine/sampling/fixed_math.hpp"
+
+namespace vouch::engine {
+
+namespace {
+
+constexpr float minus_infinity = -std::numeric_limits<float>::infinity();
+
+/// The mass that the first candidates must reach together.
+std::uint64_t nucleus_target(std::uint64_t total, float top_p) {
+  const double target = static_cast<double>(top_p) * static_cast<double>(total);
+  return std::min(total, static_cast<std::uint64_t>(std::ceil(target)));
+}
+
+/// Appends the candidates with value >= threshold, which always are the first
+/// ones of the row's order.
+void gather(std::span<const float> row, float threshold,
+            std::vector<candidate>& out) {
+  constexpr std::size_t block = 64;
+  const std::size_t n = row.size();
+  for (std::size_t begin = 0; begin < n; begin += block) {
+    const std::size_t end = std::min(n, begin + block);
+    // Most blocks hold none: look for one first, without branches.
+    int any = 0;
+    for (std::size_t i = begin; i < end; ++i) {
+      any |= static_cast<int>(row[i] >= threshold);
+    }
+    if (any == 0) {
+      continue;
+    }
+    for (std::size_t i = begin; i < end; ++i) {
+      if (row[i] >= threshold && row[i] != minus_infinity) {
+        out.push_back({row[i], static_cast<token_id>(i)});
+      }
+    }
+  }
+}
+
+std::uint64_t mass_of(std::span<const candidate> candidates,
+                      const weighing& weigh) {
+  std::uint64_t sum = 0;
+  for (const auto& c : candidates) {
+    sum += weigh.mass(c.value);
+  }
+  return sum;
+}
+
+std::uint64_t mass_of(std::span<const float> row, const weighing& weigh) {
+  constexpr std::size_t block = 256;
+  float weights[block];
+  std::uint64_t sum = 0;
+  for (std::size_t begin = 0; begin < row.size(); begin += block) {
+    const std::size_t count = std::min(block, row.size() - begin);
+    const float* values = row.data() + begin;
+    for (std::size_t i = 0; i < count; ++i) {
+      weights[i] = weigh.weight(values[i]);
+    }
+    for (std::size_t i = 0; i < count; ++i) {
+      sum += static_cast<std::uint64_t>(
+          static_cast<std::int64_t>(weights[i] * 0x1p40F));
+    }
+  }
+  return sum;
+}
+
+/// Keeps the first candidates whose mass reaches `target`, which the whole
+/// list reaches. Quickselect by mass: each pass halves what is undecided.
+void keep_mass(std::vector<candidate>& candidates, const weighing& weigh,
+               std::uint64_t target) {
+  auto first = candidates.begin();
+  auto last = candidates.end();
+  while (last - first > 1) {
+    const auto middle = first + (last - first) / 2;
+    std::nth_element(first, middle, last, before);
+    const auto upper =
+        mass_of(std::span<const candidate>{first, middle}, weigh);
+    if (upper >= target) {
+      last = middle;
+    } else {
+      target -= upper;
+      first = middle;
+    }
+  }
+  candidates.erase(last, candidates.end());
+}
+
+}  // namespace
+
+float weighing::weight(float value) const {
+  return fixed_math::exp(scaled(value));
+}
+
+std::uint64_t weighing::mass(float value) const {
+  return static_cast<std::uint64_t>(
+      static_cast<std::int64_t>(weight(value) * 0x1p40F));
+}
+
+void take_top(std::span<const float> row, std::size_t count,
+              std::vector<candidate>& out) {
+  out.clear();
+  count = std::min(count, row.size());
+  if (count == 0) {
+    return;
+  }
+  // A threshold that lets at least `count` through: the count-th largest of the
+  // maxima of short blocks. Where there are too few blocks, everything.
+  constexpr std::size_t block = 64;
+  const std::size_t blocks = row.size() / block;
+  float threshold = minus_infinity;
+  if (blocks > count) {
+    thread_local std::vector<float> maxima;
+    maxima.resize(blocks);
+    for (std::size_t b = 0; b < blocks; ++b) {
+      const float* values = row.data() + b * block;
+      // Eight running maxima, so that the loop vectorises.
+      float lanes[8];
+      std::copy_n(values, 8, lanes);
+      for (std::size_t i = 8; i < block; i += 8) {
+        for (std::size_t lane = 0; lane < 8; ++lane) {
+          lanes[lane] =
+              values[i + lane] > lanes[lane] ? values[i + lane] : lanes[lane];
+        }
+      }
+      maxima[b] = *std::max_element(lanes, lanes + 8);
+    }
+    const auto nth = maxima.begin() + static_cast<std::ptrdiff_t>(count - 1);
+    std::nth_element(maxima.begin(), nth, maxima.end(), std::greater<>{});
+    threshold = *nth;
+  }
+  gather(row, threshold, out);
+  if (out.size() > count) {
+    std::nth_element(out.begin(),
+                     out.begin() + static_cast<std::ptrdiff_t>(count),
+                     out.end(), before);
+    out.resize(count);
+  }
+  std::sort(out.begin(), out.end(), before);
+}
+
+void take_nucleus(std::span<const float> row, const weighing& weigh,
+                  float top_p, std::vector<candidate>& out) {
+  const std::uint64_t target = nucleus_target(mass_of(row, weigh), top_p);
+  // Usually few candidates carry nearly everything: look at those within a
+  // distance of the largest, and widen it while they do not reach the target.
+  for (float distance = 6.0F;; distance *= 2.0F) {
+    const float threshold = distance > 48.0F
+                                ? minus_infinity
+                                : weigh.largest - distance * weigh.temperature;
+    out.clear();
+    gather(row, threshold, out);
+    if (threshold == minus_infinity || mass_of(out, weigh) >= target) {
+      break;
+    }
+  }
+  keep_mass(out, weigh, target);
+}
+
+void cut_nucleus(std::vector<candidate>& candidates, const weighing& weigh,
+                 float top_p) {
+  keep_mass(candidates, weigh,
+            nucleus_target(mass_of(candidates, weigh), top_p));
+}
+
+}  // namespace vouch::engine
