@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <string>
 #include <string_view>
 
@@ -46,7 +47,8 @@ struct policy {
   } prefill;
   struct {
     /// Blocks reserved for a sequence when it starts: "prompt" or "full"
-    /// (prompt and max_tokens, so that it is never preempted).
+    /// (prompt and max_tokens, so that it is never preempted; implied by
+    /// preempt.mode "off").
     bool reserve_full = false;
     /// Share of the pool kept free when a sequence is admitted.
     double watermark = 0.01;
@@ -60,8 +62,11 @@ struct policy {
 
 /// Reads a policy file strictly: an unknown key (with a suggestion), a wrong
 /// type or a value out of range throws input_error "FILE:LINE: key: ...".
-policy load_policy(const std::filesystem::path& file);
+/// `origins`, where given, receives "FILE:LINE" of every key the file sets.
+policy load_policy(const std::filesystem::path& file,
+                   std::map<std::string, std::string>* origins = nullptr);
 /// The same from text; `name` is what errors call it.
-policy parse_policy(std::string_view toml, const std::string& name);
+policy parse_policy(std::string_view toml, const std::string& name,
+                    std::map<std::string, std::string>* origins = nullptr);
 
 }  // namespace vouch::engine
