@@ -147,8 +147,7 @@ std::filesystem::path default_config_file(
 
 std::optional<std::string> from_environment(const std::string& name) {
   const char* value = std::getenv(name.c_str());
-  return value == nullptr ? std::nullopt
-                          : std::optional<std::string>{value};
+  return value == nullptr ? std::nullopt : std::optional<std::string>{value};
 }
 
 }  // namespace vouch::runtime

@@ -14,12 +14,12 @@ namespace vouch::runtime {
 
 /// Puts a config together: defaults, then a file, then the environment, then
 /// flags, each over the one before, and remembers where every value came from.
-/// What is wrong throws engine::input_error: "server.toml:12: server.port: ...",
-/// "VOUCH_SERVER_PORT: ...", "--server.port: ...".
+/// What is wrong throws engine::input_error: "server.toml:12: server.port:
+/// ...", "VOUCH_SERVER_PORT: ...", "--server.port: ...".
 class config_loader {
  public:
-  using environment = std::function<std::optional<std::string>(
-      const std::string& name)>;
+  using environment =
+      std::function<std::optional<std::string>(const std::string& name)>;
 
   /// Reads a TOML file strictly: unknown keys are errors with a suggestion.
   void read_file(const std::filesystem::path& file);

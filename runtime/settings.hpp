@@ -14,9 +14,8 @@ namespace vouch::runtime {
 /// in a config and which values it may have. The one table behind the file,
 /// the environment, the flags and the printout.
 struct setting {
-  using target =
-      std::variant<bool*, std::int32_t*, std::int64_t*, double*, std::string*,
-                   std::vector<std::string>*>;
+  using target = std::variant<bool*, std::int32_t*, std::int64_t*, double*,
+                              std::string*, std::vector<std::string>*>;
 
   /// "server.port"; the environment's name is VOUCH_SERVER_PORT.
   std::string_view key;
