@@ -27,9 +27,9 @@ void gather(std::span<const float> row, float threshold,
   for (std::size_t begin = 0; begin < n; begin += block) {
     const std::size_t end = std::min(n, begin + block);
     // Most blocks hold none: look for one first, without branches.
-    int any = 0;
+    std::uint32_t any = 0;
     for (std::size_t i = begin; i < end; ++i) {
-      any |= static_cast<int>(row[i] >= threshold);
+      any |= row[i] >= threshold ? 1U : 0U;
     }
     if (any == 0) {
       continue;
@@ -57,14 +57,20 @@ std::uint64_t mass_of(std::span<const float> row, const weighing& weigh) {
   std::uint64_t sum = 0;
   for (std::size_t begin = 0; begin < row.size(); begin += block) {
     const std::size_t count = std::min(block, row.size() - begin);
-    const float* values = row.data() + begin;
+    weigh.weights(row.data() + begin, count, weights);
+    // The same units as weighing::mass, in two halves of 20 bits, because
+    // vectors convert to 32-bit integers only; every step is exact.
+    std::int32_t high = 0;
+    std::int32_t low = 0;
     for (std::size_t i = 0; i < count; ++i) {
-      weights[i] = weigh.weight(values[i]);
+      const float scaled = weights[i] * 0x1p20F;
+      const auto whole = static_cast<std::int32_t>(scaled);
+      high += whole;
+      low += static_cast<std::int32_t>((scaled - static_cast<float>(whole)) *
+                                       0x1p20F);
     }
-    for (std::size_t i = 0; i < count; ++i) {
-      sum += static_cast<std::uint64_t>(
-          static_cast<std::int64_t>(weights[i] * 0x1p40F));
-    }
+    sum += (static_cast<std::uint64_t>(high) << 20) +
+           static_cast<std::uint64_t>(low);
   }
   return sum;
 }
@@ -92,8 +98,14 @@ void keep_mass(std::vector<candidate>& candidates, const weighing& weigh,
 
 }  // namespace
 
-float weighing::weight(float value) const {
-  return fixed_math::exp(scaled(value));
+void weighing::weights(const float* values, std::size_t n, float* out) const {
+  const weighing self = *this;  // out may not alias it
+  for (std::size_t i = 0; i < n; ++i) {
+    out[i] = fixed_math::clamp_exponent(self.scaled(values[i]));
+  }
+  for (std::size_t i = 0; i < n; ++i) {
+    out[i] = fixed_math::exp_clamped(out[i]);
+  }
 }
 
 std::uint64_t weighing::mass(float value) const {

@@ -4,6 +4,7 @@
 #include <span>
 #include <vector>
 
+#include "engine/sampling/fixed_math.hpp"
 #include "engine/types.hpp"
 
 namespace vouch::engine {
@@ -20,13 +21,15 @@ inline bool before(const candidate& a, const candidate& b) {
 }
 
 /// Turns a value into its weight exp((value - largest) / temperature), a
-/// float32 in [0, 1] that is 1 for the largest.
+/// float32 in (0, 1] that is 1 for the largest and never below exp(-87).
 struct weighing {
   float largest = 0.0F;
   float temperature = 1.0F;
 
   float scaled(float value) const { return (value - largest) / temperature; }
-  float weight(float value) const;
+  float weight(float value) const { return fixed_math::exp(scaled(value)); }
+  /// Weights of n values, vectorised; the same bytes as one by one.
+  void weights(const float* values, std::size_t n, float* out) const;
   /// The weight in units of 2^-40, rounded down. Sums of these are exact, so a
   /// nucleus does not depend on the order in which candidates were added up.
   std::uint64_t mass(float value) const;

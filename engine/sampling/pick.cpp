@@ -62,7 +62,8 @@ class race {
 
   /// False only where the candidate certainly loses, told without logarithms:
   /// -log u >= 1 - u, so its score is at most scaled - log(1 - u). The margin
-  /// covers the rounding of both sides.
+  /// covers the rounding of both sides. A value of minus infinity has weight
+  /// 1.6e-38 at most and never may win.
   bool may_win(float weight, std::uint32_t bits) const {
     const double gap = (4294967295.5 - static_cast<double>(bits)) * 0x1p-32;
     return gap * scale_ <= static_cast<double>(weight) * 1.001;
@@ -91,13 +92,10 @@ token_id draw_from_row(std::span<const float> row, std::size_t largest,
   std::uint32_t bits[block];
   for (std::size_t begin = 0; begin < row.size(); begin += block) {
     const std::size_t count = std::min(block, row.size() - begin);
-    for (std::size_t i = 0; i < count; ++i) {
-      weights[i] = weigh.weight(row[begin + i]);
-    }
+    weigh.weights(row.data() + begin, count, weights);
     noise.bits_of_blocks(static_cast<std::uint32_t>(begin / 4), bits);
     for (std::size_t i = 0; i < count; ++i) {
-      if (weights[i] > 0.0F && weights[i] >= params.min_p &&
-          runners.may_win(weights[i], bits[i])) {
+      if (weights[i] >= params.min_p && runners.may_win(weights[i], bits[i])) {
         runners.enter(static_cast<token_id>(begin + i), row[begin + i],
                       bits[i]);
       }
@@ -106,9 +104,8 @@ token_id draw_from_row(std::span<const float> row, std::size_t largest,
   return runners.winner();
 }
 
-token_id draw(std::span<const float> row, const sampling_params& params,
-              const pick_context& context) {
-  const std::size_t largest = largest_of(row, "the adjusted logits");
+token_id draw(std::span<const float> row, std::size_t largest,
+              const sampling_params& params, const pick_context& context) {
   if (params.temperature <= 0.0F || params.top_k == 1) {
     return static_cast<token_id>(largest);
   }
@@ -132,7 +129,7 @@ token_id draw(std::span<const float> row, const sampling_params& params,
   race runners{weigh, noise};
   for (const auto& c : candidates) {
     const float weight = weigh.weight(c.value);
-    if (weight > 0.0F && weight >= params.min_p) {
+    if (weight >= params.min_p) {
       runners.enter(c);
     }
   }
@@ -162,14 +159,13 @@ picked_token pick(std::span<const float> logits, const sampling_params& params,
   const std::size_t raw_largest = largest_of(logits, "the logits");
   picked_token picked;
   if (leaves_row_alone(params, context)) {
-    picked.token = params.temperature <= 0.0F
-                       ? static_cast<token_id>(raw_largest)
-                       : draw(logits, params, context);
+    picked.token = draw(logits, raw_largest, params, context);
   } else {
     thread_local std::vector<float> row;
     row.assign(logits.begin(), logits.end());
     adjust(row, params, context);
-    picked.token = draw(row, params, context);
+    const std::size_t largest = largest_of(row, "the adjusted logits");
+    picked.token = draw(row, largest, params, context);
   }
   if (params.logprobs >= 0) {
     add_logprobs(logits, params.logprobs, picked);
