@@ -1,0 +1,450 @@
+#include <atomic>
+#include <set>
+#include <thread>
+
+#if defined(__SSE2__)
+#include <xmmintrin.h>
+#endif
+
+#include <gtest/gtest.h>
+
+#include "engine/executor/executor.hpp"
+#include "engine/sampling/pick.hpp"
+#include "tests/engine/executor/fake_model.hpp"
+#include "tests/engine/executor/run_step.hpp"
+
+namespace vouch::engine {
+namespace {
+
+using namespace vouch::test;
+
+class cpu_executor_test : public testing::Test {
+ protected:
+  void start(cpu_executor_options options = {}) {
+    if (options.blocks == 0) {
+      options.blocks = 64;
+    }
+    options.slots = 8;
+    options.step_rows = 64;
+    if (options.threads == 0) {
+      options.threads = 2;
+    }
+    device = make_cpu_executor(weights, options);
+  }
+
+  void open(slot_id slot, std::int32_t prompt, float temperature = 0.0F) {
+    slot_start opened;
+    opened.slot = slot;
+    opened.prompt_tokens = prompt;
+    opened.sampling.temperature = temperature;
+    opened.sampling.seed = 7;
+    device->open(opened);
+  }
+
+  /// Greedy tokens after `prompt`, alone, one step at a time.
+  std::vector<token_id> alone(std::vector<token_id> prompt, int count,
+                              float temperature = 0.0F) {
+    open(7, static_cast<std::int32_t>(prompt.size()), temperature);
+    const auto blocks = block_range(48, 8);
+    std::vector<token_id> tokens;
+    auto position = static_cast<std::int32_t>(prompt.size());
+    auto result =
+        run_step(*device, make_step(1, {prefill(7, 0, prompt, blocks)}));
+    while (true) {
+      EXPECT_EQ(result.error, "");
+      EXPECT_EQ(result.items.at(0).error, "");
+      tokens.push_back(result.items.at(0).picks.at(0).token);
+      if (static_cast<int>(tokens.size()) == count) {
+        break;
+      }
+      result = run_step(
+          *device,
+          make_step(2, {decode(7, position++, tokens.back(), blocks)}));
+    }
+    device->release(7);
+    return tokens;
+  }
+
+  std::shared_ptr<fake_model> weights = std::make_shared<fake_model>();
+  std::unique_ptr<executor> device;
+};
+
+TEST_F(cpu_executor_test, ReportsItsLimits) {
+  cpu_executor_options options;
+  options.threads = 3;
+  start(options);
+  EXPECT_EQ(device->limits().blocks, 64);
+  EXPECT_EQ(device->limits().slots, 8);
+  EXPECT_EQ(device->limits().step_rows, 64);
+  EXPECT_EQ(device->limits().context, 512);
+  EXPECT_EQ(device->description().rfind("cpu ", 0), 0U);
+  EXPECT_NE(device->description().find(", 3 threads"), std::string::npos);
+}
+
+TEST_F(cpu_executor_test, SizesThePoolByBytes) {
+  cpu_executor_options options;
+  options.threads = 1;
+  options.kv_bytes = 100000;
+  const kernels::kv_layout layout{1, fake_model::dim, kernels::dtype::f16};
+  const auto expected =
+      static_cast<std::int32_t>(100000 / (2 * layout.block_bytes()));
+  EXPECT_EQ(make_cpu_executor(weights, options)->limits().blocks, expected);
+  options.kv_bytes = 10;
+  EXPECT_THROW(make_cpu_executor(weights, options), std::invalid_argument);
+  options.kv_bytes = 100000;
+  options.context = 513;
+  EXPECT_THROW(make_cpu_executor(weights, options), std::invalid_argument);
+  options.context = 0;
+  options.kv_type = kernels::dtype::q8_0;
+  EXPECT_THROW(make_cpu_executor(weights, options), std::invalid_argument);
+}
+
+TEST_F(cpu_executor_test, RunsALookAheadDecodeWithoutWaiting) {
+  start();
+  for (float temperature : {0.0F, 1.0F}) {
+    const auto expected = alone({1, 2, 3}, 6, temperature);
+    open(0, 3, temperature);
+    const auto blocks = block_range(0, 2);
+    std::vector<std::future<step_result>> results;
+    results.push_back(
+        submit(*device, make_step(1, {prefill(0, 0, {1, 2, 3}, blocks)})));
+    for (std::int32_t i = 0; i < 5; ++i) {
+      results.push_back(
+          submit(*device, make_step(2, {decode_last_pick(0, 3 + i, blocks)})));
+    }
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      const auto result = results[i].get();
+      ASSERT_EQ(result.items.at(0).error, "");
+      EXPECT_EQ(result.items.at(0).picks.at(0).token, expected[i]);
+      EXPECT_GT(result.seconds, 0.0);
+    }
+    device->release(0);
+  }
+}
+
+TEST_F(cpu_executor_test, BatchesMixedItems) {
+  start();
+  const auto a = alone({1, 2, 3, 4, 5}, 3);
+  const auto b = alone({9, 8}, 2);
+  open(2, 5);
+  open(5, 2);
+  const auto blocks_a = block_range(10, 1);
+  const auto blocks_b = block_range(20, 1);
+  auto chunk = prefill(2, 0, {1, 2, 3}, blocks_a);
+  chunk.logits_begin = 3;
+  chunk.pick_begin = 3;
+  auto result =
+      run_step(*device, make_step(1, {prefill(5, 0, {9, 8}, blocks_b), chunk}));
+  ASSERT_EQ(result.error, "");
+  EXPECT_EQ(result.items.at(0).picks.at(0).token, b[0]);
+  EXPECT_TRUE(result.items.at(1).picks.empty());
+  result = run_step(*device, make_step(2, {prefill(2, 3, {4, 5}, blocks_a),
+                                           decode(5, 2, b[0], blocks_b)}));
+  EXPECT_EQ(result.items.at(0).picks.at(0).token, a[0]);
+  EXPECT_EQ(result.items.at(1).picks.at(0).token, b[1]);
+}
+
+TEST_F(cpu_executor_test, VerifiesAndRollsBack) {
+  start();
+  const auto expected = alone({4, 4, 2}, 6);
+  open(0, 3);
+  const auto blocks = block_range(0, 2);
+  run_step(*device, make_step(1, {prefill(0, 0, {4, 4, 2}, blocks)}));
+  // Anchor, one right draft, one wrong draft, then whatever.
+  const token_id wrong = (expected[2] + 1) % 50;
+  auto verify = prefill(0, 3, {expected[0], expected[1], wrong, 11}, blocks);
+  verify.kind = row_kind::verify;
+  verify.logits_begin = 0;
+  verify.pick_begin = 0;
+  auto result = run_step(*device, make_step(2, {verify}));
+  ASSERT_EQ(result.items.at(0).picks.size(), 4U);
+  EXPECT_EQ(result.items[0].picks[0].token, expected[1]);
+  EXPECT_EQ(result.items[0].picks[1].token, expected[2]);
+  // The rejected rows are overwritten.
+  result = run_step(*device, make_step(3, {decode(0, 5, expected[2], blocks)}));
+  EXPECT_EQ(result.items.at(0).picks.at(0).token, expected[3]);
+  result = run_step(*device, make_step(4, {decode_last_pick(0, 6, blocks)}));
+  EXPECT_EQ(result.items.at(0).picks.at(0).token, expected[4]);
+}
+
+TEST_F(cpu_executor_test, CopiesBlocksAndTakesHistoriesBeforeRows) {
+  start();
+  std::vector<token_id> prompt;
+  for (token_id t = 0; t < 20; ++t) {
+    prompt.push_back(t % 7);
+  }
+  const auto expected = alone(prompt, 2);
+  open(0, 20);
+  run_step(*device, make_step(1, {prefill(0, 0, prompt, {0, 1})}));
+  // Another slot takes the full block shared and the partial one copied.
+  open(1, 20);
+  device->set_history(1, {prompt.begin(), prompt.begin() + 19});
+  auto work = make_step(2, {prefill(1, 19, {prompt[19]}, {0, 9})});
+  work.copies.push_back({1, 9});
+  auto result = run_step(*device, work);
+  ASSERT_EQ(result.error, "");
+  EXPECT_EQ(result.items.at(0).picks.at(0).token, expected[0]);
+  for (std::int32_t p = 16; p < 20; ++p) {
+    EXPECT_EQ(device->read_kv({0, 1}, p), device->read_kv({0, 9}, p));
+  }
+  EXPECT_NE(device->read_kv({0, 1}, 18), device->read_kv({0, 1}, 17));
+  EXPECT_EQ(device->read_kv({0, 1}, 0).size(),
+            std::size_t{2 * 2 * 2 * fake_model::dim});
+  EXPECT_THROW(device->read_kv({0, 64}, 16), std::out_of_range);
+  EXPECT_THROW(device->read_kv({0}, 16), std::out_of_range);
+}
+
+TEST_F(cpu_executor_test, PenaltiesSeeTheDraftsBeforeTheirRow) {
+  start();
+  // Positive penalties of a verify row count the drafts before it: the picks
+  // equal those of one row at a time.
+  slot_start opened;
+  opened.prompt_tokens = 2;
+  opened.sampling.temperature = 0.0F;
+  opened.sampling.frequency_penalty = 2.0F;
+  opened.sampling.repetition_penalty = 1.7F;
+  std::vector<token_id> expected;
+  opened.slot = 0;
+  device->open(opened);
+  auto result = run_step(*device, make_step(1, {prefill(0, 0, {3, 1}, {0})}));
+  expected.push_back(result.items.at(0).picks.at(0).token);
+  for (std::int32_t i = 0; i < 5; ++i) {
+    result = run_step(*device,
+                      make_step(2, {decode(0, 2 + i, expected.back(), {0})}));
+    expected.push_back(result.items.at(0).picks.at(0).token);
+  }
+  opened.slot = 1;
+  device->open(opened);
+  run_step(*device, make_step(3, {prefill(1, 0, {3, 1}, {1})}));
+  auto verify = prefill(1, 2, {expected.begin(), expected.end() - 1}, {1});
+  verify.kind = row_kind::verify;
+  verify.logits_begin = 0;
+  verify.pick_begin = 0;
+  result = run_step(*device, make_step(4, {verify}));
+  for (std::size_t i = 0; i + 1 < expected.size(); ++i) {
+    EXPECT_EQ(result.items.at(0).picks.at(i).token, expected[i + 1]);
+  }
+}
+
+TEST_F(cpu_executor_test, ScoresThePrompt) {
+  start();
+  std::vector<std::vector<float>> rows;
+  device->observe_logits([&](slot_id slot, std::int32_t position,
+                             const float* logits, std::int64_t n) {
+    EXPECT_EQ(slot, 0);
+    EXPECT_EQ(position, static_cast<std::int32_t>(rows.size()));
+    rows.emplace_back(logits, logits + n);
+  });
+  slot_start opened;
+  opened.slot = 0;
+  opened.prompt_tokens = 5;
+  opened.sampling.logprobs = 2;
+  opened.sampling.temperature = 0.0F;
+  device->open(opened);
+  auto first = prefill(0, 0, {1, 2, 3}, {0});
+  first.logits_begin = 0;
+  first.pick_begin = 3;
+  first.next_token = 4;
+  auto second = prefill(0, 3, {4, 5}, {0});
+  second.logits_begin = 0;
+  const auto a = run_step(*device, make_step(1, {first}));
+  const auto b = run_step(*device, make_step(2, {second}));
+  ASSERT_EQ(a.error + b.error, "");
+  ASSERT_EQ(a.items.at(0).prompt_logprobs.size(), 3U);
+  ASSERT_EQ(b.items.at(0).prompt_logprobs.size(), 1U);
+  ASSERT_EQ(b.items.at(0).picks.size(), 1U);
+  ASSERT_EQ(rows.size(), 5U);
+  for (std::size_t i = 0; i < 4; ++i) {
+    const auto& got =
+        i < 3 ? a.items[0].prompt_logprobs[i] : b.items[0].prompt_logprobs[0];
+    EXPECT_EQ(got.token, static_cast<token_id>(i) + 2);
+    EXPECT_EQ(got.logprob, score(rows[i], got.token, 2).logprob);
+    EXPECT_EQ(got.top.size(), 2U);
+  }
+  first.next_token = -1;
+  first.position = 5;
+  EXPECT_NE(run_step(*device, make_step(3, {first})).error, "");
+}
+
+TEST_F(cpu_executor_test, ANanEndsItsItemAlone) {
+  start();
+  weights->nan_token = 13;
+  const auto expected = alone({1, 2}, 2);
+  open(0, 2);
+  open(1, 2);
+  std::vector<std::future<step_result>> results;
+  results.push_back(submit(
+      *device,
+      make_step(1, {prefill(0, 0, {5, 13}, {0}), prefill(1, 0, {1, 2}, {1})})));
+  for (std::int32_t i = 2; i < 4; ++i) {
+    results.push_back(
+        submit(*device, make_step(2, {decode_last_pick(0, i, {0}),
+                                      decode_last_pick(1, i, {1})})));
+  }
+  const auto first = results[0].get();
+  EXPECT_EQ(first.error, "");
+  EXPECT_NE(first.items.at(0).error.find("row 1 at position 1: the logits "
+                                         "hold a NaN (token 3)"),
+            std::string::npos)
+      << first.items.at(0).error;
+  EXPECT_TRUE(first.items.at(0).picks.empty());
+  EXPECT_EQ(first.items.at(1).error, "");
+  EXPECT_EQ(first.items.at(1).picks.at(0).token, expected[0]);
+  const auto second = results[1].get();
+  EXPECT_EQ(second.error, "");
+  EXPECT_NE(second.items.at(0).error.find("was not made"), std::string::npos);
+  EXPECT_EQ(second.items.at(1).picks.at(0).token, expected[1]);
+  const auto third = results[2].get();
+  EXPECT_EQ(third.error, "");
+  EXPECT_NE(third.items.at(0).error, "");
+  EXPECT_EQ(third.items.at(1).error, "");
+}
+
+TEST_F(cpu_executor_test, ANanBehindARejectedDraftIsIgnored) {
+  start();
+  weights->nan_token = 13;
+  const auto expected = alone({1, 2}, 3);
+  open(0, 2);
+  run_step(*device, make_step(1, {prefill(0, 0, {1, 2}, {0})}));
+  auto verify = prefill(0, 2, {expected[0], 13}, {0});
+  verify.kind = row_kind::verify;
+  verify.logits_begin = 0;
+  verify.pick_begin = 0;
+  ASSERT_NE(expected[1], 13);
+  auto result = run_step(*device, make_step(2, {verify}));
+  EXPECT_EQ(result.items.at(0).error, "");
+  EXPECT_EQ(result.items.at(0).picks.at(0).token, expected[1]);
+  weights->nan_token = expected[1];
+  verify.tokens[1] = expected[1];
+  result = run_step(*device, make_step(3, {verify}));
+  EXPECT_NE(result.items.at(0).error.find("NaN"), std::string::npos);
+}
+
+TEST_F(cpu_executor_test, ReportsMalformedStepsAndGoesOn) {
+  start();
+  open(0, 2);
+  open(1, 2);
+  run_step(*device, make_step(1, {prefill(0, 0, {1, 2}, {0})}));
+  const auto refused = [&](step work, const std::string& why) {
+    const auto result = run_step(*device, std::move(work));
+    EXPECT_NE(result.error.find(why), std::string::npos) << result.error;
+    EXPECT_TRUE(result.items.empty());
+  };
+  const auto one = [](step_item item) { return make_step(9, {item}); };
+  refused(one(prefill(3, 0, {1}, {1})), "slot 3 is not open");
+  refused(one(prefill(-1, 0, {1}, {1})), "slot -1 is not open");
+  refused(one(prefill(1, 0, {}, {1})), "no rows");
+  refused(one(prefill(1, 0, {1}, {64})), "block 64");
+  refused(one(prefill(1, 0, {1}, {-1})), "block -1");
+  refused(one(prefill(1, 0, {1}, {})), "0 blocks where 1 are needed");
+  refused(one(prefill(0, 15, {1, 2}, {0})), "1 blocks where 2 are needed");
+  refused(one(prefill(0, 5, {1}, {0})), "2 tokens are known");
+  refused(one(prefill(0, -1, {1}, {0})), "context of 512");
+  refused(one(prefill(0, 512, {1}, block_range(0, 33))), "context of 512");
+  refused(one(prefill(1, 0, {50}, {1})), "token 50");
+  refused(one(prefill(1, 0, {-1}, {1})), "token -1");
+  refused(one(prefill(1, 0, std::vector<token_id>(65, 1), block_range(0, 5))),
+          "65 rows, the limit is 64");
+  auto item = prefill(1, 0, {1, 2}, {1});
+  item.pick_begin = 0;
+  refused(one(item), "logits from row 1 and picks from row 0");
+  item.pick_begin = 3;
+  refused(one(item), "picks from row 3");
+  item = prefill(1, 0, {1, 2}, {1});
+  item.input_is_last_pick = true;
+  refused(one(item), "the input of 2 rows");
+  refused(make_step(9, {prefill(1, 0, {1}, {1}), prefill(1, 1, {1}, {1})}),
+          "tokens are known");
+  refused(make_step(9, {prefill(1, 0, {1}, {1}), prefill(1, 0, {1}, {2})}),
+          "slot 1 has two items");
+  refused(make_step(9, {prefill(1, 0, {1}, {1}), decode(0, 2, 1, {1})}),
+          "block 1 is written twice");
+  auto copy = make_step(9, {});
+  copy.copies.push_back({0, 64});
+  refused(copy, "copy of block 0 to 64");
+  EXPECT_EQ(run_step(*device, make_step(10, {})).error, "");
+  EXPECT_EQ(run_step(*device, one(decode(0, 2, 1, {0}))).error, "");
+}
+
+TEST_F(cpu_executor_test, AnExceptionFailsTheStepAndNotTheProcess) {
+  start();
+  const auto expected = alone({1, 2}, 1);
+  open(0, 2);
+  weights->on_forward = [](const forward_rows&, kernels::thread_pool& pool) {
+    pool.parallel_for(4, [](std::int64_t i) {
+      if (i == 2) {
+        throw std::runtime_error{"out of luck"};
+      }
+    });
+  };
+  auto broken = submit(*device, make_step(5, {prefill(0, 0, {1, 2}, {0})}));
+  auto after = submit(*device, make_step(6, {decode_last_pick(0, 2, {0})}));
+  EXPECT_EQ(broken.get().error, "step 5: out of luck");
+  // The next forward fails as well; its item has no input and never runs.
+  EXPECT_NE(after.get().items.at(0).error.find("was not made"),
+            std::string::npos);
+  device->observe_logits({});  // waits, so that on_forward may be changed
+  weights->on_forward = {};
+  const auto result =
+      run_step(*device, make_step(7, {prefill(0, 0, {1, 2}, {0})}));
+  EXPECT_EQ(result.items.at(0).picks.at(0).token, expected[0]);
+}
+
+TEST_F(cpu_executor_test, DestructionDrains) {
+  start();
+  open(0, 1);
+  std::atomic<int> done = 0;
+  device->submit(make_step(1, {prefill(0, 0, {1}, {0})}),
+                 [&](step_result) { ++done; });
+  for (std::int32_t i = 1; i < 200; ++i) {
+    device->submit(
+        make_step(1, {decode_last_pick(0, i, block_range(0, 13))}),
+        [&](const step_result& r) { done += r.items.at(0).error.empty(); });
+  }
+  device.reset();
+  EXPECT_EQ(done, 200);
+}
+
+TEST_F(cpu_executor_test, AReleasedSlotStartsAfresh) {
+  start();
+  open(0, 2);
+  run_step(*device, make_step(1, {prefill(0, 0, {1, 2}, {0})}));
+  device->release(0);
+  EXPECT_NE(run_step(*device, make_step(2, {decode(0, 2, 1, {0})})).error, "");
+  open(0, 2);
+  EXPECT_NE(run_step(*device, make_step(3, {decode(0, 2, 1, {0})})).error, "");
+}
+
+#if defined(__SSE2__)
+TEST_F(cpu_executor_test, EveryComputeThreadHasTheDefaultFloatMode) {
+  // A host that set flush-to-zero and denormals-are-zero: threads inherit it.
+  const unsigned before = _mm_getcsr();
+  _mm_setcsr(before | 0x8040U);
+  cpu_executor_options options;
+  options.threads = 4;
+  start(options);
+  _mm_setcsr(before);
+  std::mutex mutex;
+  std::set<std::thread::id> threads;
+  std::set<unsigned> modes;
+  weights->on_forward = [&](const forward_rows&, kernels::thread_pool& pool) {
+    std::atomic<int> arrived = 0;
+    pool.parallel_for(pool.size(), [&](std::int64_t) {
+      ++arrived;
+      while (arrived < pool.size()) {
+        std::this_thread::yield();
+      }
+      std::lock_guard lock{mutex};
+      threads.insert(std::this_thread::get_id());
+      modes.insert(_mm_getcsr() & ~0x3FU);  // without the sticky flags
+    });
+  };
+  open(0, 1);
+  run_step(*device, make_step(1, {prefill(0, 0, {1}, {0})}));
+  EXPECT_EQ(threads.size(), 4U);
+  EXPECT_EQ(modes, std::set<unsigned>{0x1F80U});
+}
+#endif
+
+}  // namespace
+}  // namespace vouch::engine
