@@ -38,7 +38,10 @@ struct generation_defaults {
 /// files. Tensors carry Hugging Face names in both cases
 /// ("model.layers.0.self_attn.q_proj.weight") and Hugging Face row order: what
 /// a container permuted is permuted back on the way to the kernels.
-class checkpoint {
+///
+/// Held by shared pointers: a model that reads tensors from the mapping as it
+/// runs (embedding rows) keeps the checkpoint it was built from.
+class checkpoint : public std::enable_shared_from_this<checkpoint> {
  public:
   virtual ~checkpoint() = default;
 
@@ -55,12 +58,13 @@ class checkpoint {
   /// or not of `shape`.
   const tensor_view& require(std::string_view name,
                              const std::vector<std::int64_t>& shape) const;
-  /// The rows of a 2-D tensor in Hugging Face order. Usually tensor.data
-  /// itself; `storage` is filled when rows had to be moved.
+  /// The rows of a 2-D tensor (the elements of a 1-D one) in Hugging Face
+  /// order. Usually tensor.data itself; `storage` is filled when rows had to be
+  /// moved.
   virtual const std::byte* ordered_rows(
       const tensor_view& tensor, std::vector<std::byte>& storage) const = 0;
-  /// End-of-generation ids that the model's own files name (section G of the
-  /// union: generation_config, config, tokenizer_config, GGUF keys); sorted.
+  /// End-of-generation ids that the model's own files name, united:
+  /// generation_config, config, tokenizer_config, or GGUF's keys; sorted.
   virtual std::vector<token_id> eos_tokens() const = 0;
   /// The chat template's source; empty when there is none.
   virtual std::string chat_template() const = 0;

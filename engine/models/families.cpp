@@ -1,0 +1,54 @@
+#include "engine/models/families.hpp"
+
+#include <array>
+
+#include "engine/checkpoint/checkpoint.hpp"
+#include "engine/error.hpp"
+#include "engine/models/llama.hpp"
+
+namespace vouch::engine {
+
+namespace {
+
+constexpr std::array<model_family, 1> families = {{
+    {"llama", "llama", build_llama},
+}};
+
+}  // namespace
+
+const model_family* find_family(std::string_view name) {
+  for (const auto& family : families) {
+    if (family.name == name) return &family;
+  }
+  return nullptr;
+}
+
+const model_family* find_family_of_gguf(std::string_view architecture) {
+  for (const auto& family : families) {
+    if (family.gguf_architecture == architecture) return &family;
+  }
+  return nullptr;
+}
+
+std::string supported_families() {
+  std::string result = "supported:";
+  for (const auto& family : families) {
+    result += " ";
+    result += family.name;
+  }
+  return result;
+}
+
+std::unique_ptr<model> load_model(const checkpoint& source,
+                                  kernels::thread_pool& pool,
+                                  const load_progress& progress) {
+  const auto* family = find_family(source.config().family);
+  if (family == nullptr) {
+    throw input_error{source.path().string(),
+                      "the family '" + source.config().family +
+                          "' is not supported (" + supported_families() + ")"};
+  }
+  return family->build(source, pool, progress);
+}
+
+}  // namespace vouch::engine
