@@ -136,8 +136,9 @@ std::vector<json_object> json_object::objects(std::string_view field) const {
     if (entry.get(value) != simdjson::SUCCESS) {
       fail(field, "holds something that is not an object");
     }
-    const auto index = "[" + std::to_string(result.size()) + "]";
-    result.push_back(nested(std::string{field} + index, value));
+    auto name = std::string{field};
+    name.append("[").append(std::to_string(result.size())).append("]");
+    result.push_back(nested(name, value));
   }
   return result;
 }

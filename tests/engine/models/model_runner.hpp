@@ -1,0 +1,99 @@
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <numeric>
+#include <span>
+#include <vector>
+
+#include "engine/checkpoint/checkpoint.hpp"
+#include "engine/models/model.hpp"
+
+namespace vouch::test {
+
+/// One sequence on a model of its own KV memory, in blocks that lie in the
+/// pool back to front. Logits are [rows][vocab_size].
+class model_runner {
+ public:
+  model_runner(const engine::checkpoint& source, kernels::thread_pool& pool,
+               std::int64_t positions,
+               kernels::dtype kv_type = kernels::dtype::f32)
+      : pool_{pool}, model_{engine::load_model(source, pool)} {
+    const auto& config = model_->config();
+    kv_.layout = {config.kv_heads, config.head_dim, kv_type};
+    kv_.blocks = static_cast<std::int32_t>(
+        (positions + kernels::kv_block_tokens - 1) / kernels::kv_block_tokens);
+    memory_.resize(static_cast<std::size_t>(config.layers) *
+                   static_cast<std::size_t>(kv_.blocks) *
+                   kv_.layout.block_bytes());
+    kv_.base = memory_.data();
+    table_.resize(static_cast<std::size_t>(kv_.blocks));
+    std::iota(table_.rbegin(), table_.rend(), 0);
+  }
+
+  engine::model& model() { return *model_; }
+  std::int64_t vocabulary() const { return model_->config().vocab_size; }
+
+  /// Computes the tokens after those computed so far; every row's logits.
+  std::vector<float> step(std::span<const engine::token_id> tokens) {
+    std::vector<std::int32_t> positions(tokens.size());
+    std::iota(positions.begin(), positions.end(), next_);
+    std::vector<std::int32_t> rows(tokens.size());
+    std::iota(rows.begin(), rows.end(), 0);
+    const kernels::attention_rows sequence{
+        table_.data(), 0, static_cast<std::int64_t>(tokens.size()), next_};
+    std::vector<float> logits(tokens.size() *
+                              static_cast<std::size_t>(vocabulary()));
+    model_->forward({tokens, positions, {&sequence, 1}, rows}, kv_,
+                    logits.data(), pool_);
+    next_ += static_cast<std::int32_t>(tokens.size());
+    return logits;
+  }
+
+  /// Forgets the sequence.
+  void restart() { next_ = 0; }
+
+  /// All tokens, `chunk` at a time from an empty cache.
+  std::vector<float> run(std::span<const engine::token_id> tokens,
+                         std::size_t chunk) {
+    restart();
+    std::vector<float> result;
+    for (std::size_t at = 0; at < tokens.size(); at += chunk) {
+      const auto part =
+          step(tokens.subspan(at, std::min(chunk, tokens.size() - at)));
+      result.insert(result.end(), part.begin(), part.end());
+    }
+    return result;
+  }
+
+ private:
+  kernels::thread_pool& pool_;
+  std::unique_ptr<engine::model> model_;
+  std::vector<std::byte> memory_;
+  std::vector<std::int32_t> table_;
+  engine::kv_memory kv_;
+  std::int32_t next_ = 0;
+};
+
+struct distance {
+  double max = 0;
+  double mean = 0;
+};
+
+/// Largest and mean absolute difference; infinite when sizes differ or a value
+/// is not a number.
+inline distance compare(std::span<const float> a, std::span<const float> b) {
+  if (a.size() != b.size() || a.empty()) return {INFINITY, INFINITY};
+  distance result;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    const double difference = std::abs(double{a[i]} - double{b[i]});
+    if (!(difference <= result.max)) result.max = difference;
+    result.mean += difference / static_cast<double>(a.size());
+  }
+  if (std::isnan(result.mean)) return {INFINITY, INFINITY};
+  return result;
+}
+
+}  // namespace vouch::test
