@@ -5,15 +5,12 @@
 #include "actors/messages.hpp"
 
 // The map of the program: every typed handle, and what each message asks for.
-// (Completed by the actors layer; client_actor is what the outside sees.)
-
-CAF_BEGIN_TYPE_ID_BLOCK(vouch, caf::first_custom_type_id)
-CAF_ADD_TYPE_ID(vouch, (vouch::actors::started))
-CAF_ADD_TYPE_ID(vouch, (vouch::actors::tokens))
-CAF_ADD_TYPE_ID(vouch, (vouch::actors::finished))
-CAF_ADD_TYPE_ID(vouch, (vouch::actors::failed))
-CAF_ADD_TYPE_ID(vouch, (vouch::actors::generation_request))
-CAF_END_TYPE_ID_BLOCK(vouch)
+//
+//   client -> SUPERVISOR -> REQUEST -> SCHEDULER -> ENGINE
+//
+// Strong handles point along these arrows only. What flows the other way goes
+// to the sender of a message or to a weak handle, so that no two actors keep
+// each other alive.
 
 namespace vouch::actors {
 
@@ -27,5 +24,87 @@ using client_actor = caf::typed_actor<
     caf::reacts_to<finished>,
     // The request ended without a result; nothing follows.
     caf::reacts_to<failed>>;
+
+/// Runtime to SUPERVISOR: a request and who waits for it.
+struct incoming {
+  generation_request request;
+  client_actor client;
+};
+
+}  // namespace vouch::actors
+
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(vouch::actors::incoming)
+
+CAF_BEGIN_TYPE_ID_BLOCK(vouch, caf::first_custom_type_id)
+CAF_ADD_ATOM(vouch, vouch::actors, reserve_atom, "reserve")
+CAF_ADD_ATOM(vouch, vouch::actors, abort_atom, "abort")
+CAF_ADD_ATOM(vouch, vouch::actors, cancel_atom, "cancel")
+CAF_ADD_ATOM(vouch, vouch::actors, drain_atom, "drain")
+CAF_ADD_ATOM(vouch, vouch::actors, load_atom, "load")
+CAF_ADD_ATOM(vouch, vouch::actors, stop_atom, "stop")
+CAF_ADD_ATOM(vouch, vouch::actors, tick_atom, "tick")
+CAF_END_TYPE_ID_BLOCK(vouch)
+
+namespace vouch::actors {
+
+/// ENGINE owns the executor. Detached: opening slots and handing over a step
+/// may block on a device.
+using engine_actor = caf::typed_actor<
+    // Runs a step after the slots it needs were released, opened and told
+    // their history; its step_result goes to the sender.
+    caf::reacts_to<engine::scheduler::planned_step>>;
+
+/// SCHEDULER owns the sequences and decides what each step carries. Detached:
+/// nothing that is slow elsewhere may delay a step.
+using scheduler_actor = caf::typed_actor<
+    // May one more request be prepared? Counts as queued until its submission
+    // comes or its sender dies.
+    caf::replies_to<reserve_atom>::with<admission>,
+    // Queues all choices of a prompt, or none; progress goes to the sender,
+    // whose death aborts them.
+    caf::replies_to<submission>::with<admission>,
+    // Ends one sequence; no progress follows for it.
+    caf::reacts_to<abort_atom, engine::sequence_id>,
+    // The oldest step in flight ended.
+    caf::reacts_to<engine::step_result>,
+    // Replaces the policy before the next plan.
+    caf::reacts_to<policy_change>,
+    // Time passed: expire what waited too long, judge the running step's age.
+    caf::reacts_to<tick_atom>>;
+
+/// REQUEST, one a request, owns its text side and sends its client exactly one
+/// terminal event.
+using request_actor = caf::typed_actor<
+    // Choices advanced or ended.
+    caf::reacts_to<progress>,
+    // Give up: the client receives failed{cancelled}.
+    caf::reacts_to<cancel_atom>>;
+
+/// LOADER reads the model. Detached: it blocks on files for seconds.
+using loader_actor = caf::typed_actor<
+    // Loads what is not loaded yet and makes an executor; its load_result goes
+    // to the sender.
+    caf::reacts_to<load_atom>>;
+
+/// SUPERVISOR owns the other actors: start order, restarts, drain and exit.
+using supervisor_actor = caf::typed_actor<
+    // Starts a REQUEST, or tells the client why not.
+    caf::reacts_to<incoming>,
+    // Cancels the requests of this id.
+    caf::reacts_to<cancel_atom, std::string>,
+    // Refuses new requests; true once the running ones have ended, false when
+    // they had to be cancelled after so many milliseconds.
+    caf::replies_to<drain_atom, std::int64_t>::with<bool>,
+    // Replaces the policy, now and for restarts.
+    caf::reacts_to<policy_change>,
+    // Starts (or, after a fault, starts again) LOADER.
+    caf::reacts_to<load_atom>,
+    // LOADER has ended.
+    caf::reacts_to<load_result>,
+    // Drain number n has reached its deadline.
+    caf::reacts_to<tick_atom, std::uint64_t>,
+    // Cancels every request, then ends SCHEDULER, ENGINE and itself, in this
+    // order, each after the one before has gone.
+    caf::reacts_to<stop_atom>>;
 
 }  // namespace vouch::actors

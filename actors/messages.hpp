@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstdint>
+#include <exception>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -31,7 +33,10 @@ struct generation_request {
   bool add_generation_prompt = true;
   /// kind text: add what the tokenizer's post-processor adds.
   bool add_special_tokens = true;
-  /// Special tokens spelled out in user text are recognised as such.
+  /// kind chat: special tokens spelled out in user text are recognised as
+  /// such. Without it they are recognised only in what the template itself
+  /// wrote. A prompt of kind text is the whole prompt and its author plays the
+  /// template's part: special tokens in it are always recognised.
   bool trust_special_tokens = false;
 
   /// Seed, logprobs and so on; `stop_tokens` is filled by REQUEST from the
@@ -126,4 +131,55 @@ struct failed {
   std::string param;
 };
 
+// Inside: what the actors tell each other. Local only, never published.
+
+/// REQUEST to SCHEDULER: the choices of one prompt. Ids and siblings are
+/// SCHEDULER's to give: choice i becomes sequence admission::first + i.
+struct submission {
+  std::vector<engine::sequence_start> choices;
+};
+
+/// SCHEDULER's answer to a reservation or a submission.
+struct admission {
+  engine::rejection verdict = engine::rejection::none;
+  engine::sequence_id first = 0;
+};
+
+/// SCHEDULER to REQUEST: what one step meant for its choices.
+struct progress {
+  std::vector<engine::sequence_update> updates;
+  /// The updates are not a step's: queue_timeout or request_timeout passed.
+  bool expired = false;
+};
+
+/// SUPERVISOR to SCHEDULER: rules to use from the next plan on.
+struct policy_change {
+  engine::policy rules;
+};
+
+/// What a model brings to be served.
+struct components;
+
+/// LOADER to SUPERVISOR: how the load ended.
+struct load_result {
+  std::shared_ptr<components> parts;
+  std::shared_ptr<engine::executor> device;
+  /// Set when it failed.
+  std::exception_ptr error;
+};
+
 }  // namespace vouch::actors
+
+// None of these crosses a process border: they are passed on as they are.
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(vouch::actors::generation_request)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(vouch::actors::started)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(vouch::actors::tokens)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(vouch::actors::finished)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(vouch::actors::failed)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(vouch::actors::submission)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(vouch::actors::admission)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(vouch::actors::progress)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(vouch::actors::policy_change)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(vouch::actors::load_result)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(vouch::engine::scheduler::planned_step)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(vouch::engine::step_result)

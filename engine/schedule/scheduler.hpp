@@ -64,6 +64,9 @@ struct sequence_update {
   std::string error;
   /// Prompt tokens read from the prefix cache (first admission).
   std::int64_t cached_tokens = 0;
+  /// With the first update of a sequence: the `now_ms` of the plan that first
+  /// gave it a slot. Otherwise -1.
+  std::int64_t admitted_ms = -1;
 };
 
 /// Counters and gauges, for metrics and tests. Counters only grow.

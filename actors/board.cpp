@@ -1,0 +1,64 @@
+#include "actors/board.hpp"
+
+#include <stdexcept>
+#include <utility>
+
+namespace vouch::actors {
+
+life board::state() const {
+  const std::lock_guard lock{mutex_};
+  return state_;
+}
+
+void board::set_state(life now) {
+  {
+    const std::lock_guard lock{mutex_};
+    if (state_ == life::stopped) {
+      return;
+    }
+    state_ = now;
+  }
+  changed_.notify_all();
+}
+
+void board::set_ready(std::shared_ptr<const serving> model) {
+  {
+    const std::lock_guard lock{mutex_};
+    model_ = std::move(model);
+    if (state_ == life::stopped || state_ == life::draining) {
+      return;
+    }
+    state_ = life::ready;
+  }
+  changed_.notify_all();
+}
+
+void board::set_failed(std::exception_ptr error) {
+  {
+    const std::lock_guard lock{mutex_};
+    if (state_ == life::stopped) {
+      return;
+    }
+    error_ = std::move(error);
+    state_ = life::failed;
+  }
+  changed_.notify_all();
+}
+
+void board::wait_until_ready() const {
+  std::unique_lock lock{mutex_};
+  changed_.wait(lock, [&] { return state_ != life::loading; });
+  if (state_ == life::failed && error_) {
+    std::rethrow_exception(error_);
+  }
+  if (state_ == life::failed || state_ == life::stopped) {
+    throw std::runtime_error("the runtime has stopped");
+  }
+}
+
+std::shared_ptr<const serving> board::model() const {
+  const std::lock_guard lock{mutex_};
+  return model_;
+}
+
+}  // namespace vouch::actors

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "engine/chat_template/chat_template.hpp"
+#include "engine/executor/executor.hpp"
+#include "engine/tokenizer/tokenizer.hpp"
+
+namespace vouch::actors {
+
+/// What a model brings to be served.
+struct components {
+  std::shared_ptr<const engine::tokenizer> tokenizer;
+  /// May be null.
+  std::shared_ptr<const engine::chat_template> chat_template;
+  /// Makes the executor; again after a fault, when the one before is gone.
+  std::function<std::shared_ptr<engine::executor>()> make_executor;
+  /// End-of-generation ids from the model's own files.
+  std::vector<engine::token_id> eos;
+  /// Rows of the model's head; may exceed the tokenizer's size.
+  std::int64_t vocab_size = 0;
+};
+
+/// What every REQUEST reads while it prepares. Immutable and shared.
+struct serving {
+  components parts;
+  engine::executor_limits limits;
+  /// {"bos_token", "<s>"}, ... for templates.
+  std::vector<std::pair<std::string, std::string>> special_tokens;
+
+  /// Token ids are 0 ... id_limit() - 1.
+  std::int64_t id_limit() const;
+};
+
+/// `parts` on a device with these limits.
+std::shared_ptr<const serving> make_serving(components parts,
+                                            engine::executor_limits limits);
+
+}  // namespace vouch::actors

@@ -1,0 +1,153 @@
+#include "actors/scheduler.hpp"
+
+#include <atomic>
+#include <chrono>
+#include <utility>
+
+namespace vouch::actors {
+namespace {
+
+using self_pointer = scheduler_actor::stateful_pointer<scheduler_state>;
+
+constexpr std::chrono::milliseconds tick_interval{100};
+
+std::int64_t now_ms(self_pointer self) {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(
+             self->clock().now().time_since_epoch())
+      .count();
+}
+
+/// Plans as many steps as may be in flight, and shows what changed.
+void advance(self_pointer self) {
+  auto& state = self->state;
+  const auto now = now_ms(self);
+  while (auto planned = state.schedule->plan(now)) {
+    state.watch.submitted(now);
+    state.step_rows.push_back(planned->work.rows());
+    self->send(state.setup.engine, std::move(*planned));
+  }
+  state.setup.counters->publish(state.schedule->stats());
+  if (!state.tick_pending && !state.schedule->idle()) {
+    state.tick_pending = true;
+    self->delayed_send(self, tick_interval, tick_atom_v);
+  }
+}
+
+void deliver(self_pointer self, std::vector<engine::sequence_update> updates,
+             bool expired) {
+  for (auto& [owner, mine] : self->state.owners.sort(std::move(updates))) {
+    if (const auto strong = owner.lock()) {
+      self->send(caf::actor_cast<request_actor>(strong),
+                 progress{std::move(mine), expired});
+    }
+  }
+}
+
+}  // namespace
+
+engine::sequence_id scheduler_state::next_ids(std::size_t count) {
+  static std::atomic<engine::sequence_id> next{1};
+  return next.fetch_add(count);
+}
+
+bool scheduler_state::queue_has_room() const {
+  const auto queued = schedule->stats().waiting +
+                      static_cast<std::int64_t>(reserved.size());
+  return queued < setup.rules.limits.max_queued_requests;
+}
+
+admission scheduler_state::add(submission& batch,
+                               const caf::strong_actor_ptr& owner,
+                               std::int64_t now_ms) {
+  const auto count = batch.choices.size();
+  const auto first = next_ids(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    auto& start = batch.choices[i];
+    start.id = first + i;
+    start.sibling_of = i == 0 ? 0 : first;
+    const auto verdict = schedule->add(std::move(start), now_ms);
+    if (verdict != engine::rejection::none) {
+      while (i > 0) {
+        schedule->abort(first + --i);
+      }
+      return {verdict, 0};
+    }
+  }
+  owners.add(first, count, owner);
+  return {engine::rejection::none, first};
+}
+
+scheduler_actor::behavior_type scheduler_behavior(self_pointer self,
+                                                  scheduler_setup setup) {
+  auto& state = self->state;
+  state.setup = std::move(setup);
+  const auto tokenizer = state.setup.model->parts.tokenizer;
+  state.schedule.emplace(
+      state.setup.rules, state.setup.model->limits,
+      state.setup.steps_in_flight, [tokenizer](engine::token_id token) {
+        // As the text does: special tokens are no part of it.
+        return tokenizer->is_special(token) ? std::string_view{}
+                                            : tokenizer->token_bytes(token);
+      });
+  state.setup.counters->publish(state.schedule->stats());
+
+  self->set_down_handler([self](caf::down_msg& down) {
+    auto& state = self->state;
+    state.reserved.erase(down.source);
+    for (const auto id : state.owners.erase(down.source)) {
+      state.schedule->abort(id);
+    }
+    advance(self);
+  });
+
+  return {
+      [self](reserve_atom) {
+        auto& state = self->state;
+        if (!state.queue_has_room()) {
+          return admission{engine::rejection::queue_full, 0};
+        }
+        const auto& sender = self->current_sender();
+        self->monitor(caf::actor_cast<caf::actor_addr>(sender));
+        state.reserved.insert(caf::actor_cast<caf::actor_addr>(sender));
+        return admission{};
+      },
+      [self](submission& choices) {
+        auto& state = self->state;
+        const auto& sender = self->current_sender();
+        state.reserved.erase(caf::actor_cast<caf::actor_addr>(sender));
+        const auto answer = state.add(choices, sender, now_ms(self));
+        advance(self);
+        return answer;
+      },
+      [self](abort_atom, engine::sequence_id id) {
+        self->state.owners.erase(id);
+        self->state.schedule->abort(id);
+        advance(self);
+      },
+      [self](engine::step_result& result) {
+        auto& state = self->state;
+        state.watch.completed(now_ms(self));
+        if (!state.step_rows.empty()) {
+          state.setup.counters->step(state.step_rows.front(), result.seconds);
+          state.step_rows.pop_front();
+        }
+        deliver(self, state.schedule->update(result), false);
+        advance(self);
+      },
+      [self](policy_change& change) {
+        self->state.setup.rules = change.rules;
+        self->state.schedule->set_policy(std::move(change.rules));
+        advance(self);
+      },
+      [self](tick_atom) {
+        auto& state = self->state;
+        const auto now = now_ms(self);
+        state.tick_pending = false;
+        deliver(self, state.schedule->expire(now), true);
+        state.setup.notices->set_on_time(state.watch.on_time(now));
+        advance(self);
+      },
+  };
+}
+
+}  // namespace vouch::actors

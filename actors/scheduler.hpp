@@ -1,0 +1,58 @@
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <unordered_set>
+#include <vector>
+
+#include "actors/board.hpp"
+#include "actors/interfaces.hpp"
+#include "actors/metrics.hpp"
+#include "actors/sequence_owners.hpp"
+#include "actors/step_watch.hpp"
+#include "engine/schedule/scheduler.hpp"
+
+namespace vouch::actors {
+
+/// What SCHEDULER is made with.
+struct scheduler_setup {
+  engine_actor engine;
+  std::shared_ptr<const serving> model;
+  engine::policy rules;
+  int steps_in_flight = 1;
+  std::shared_ptr<metrics> counters;
+  std::shared_ptr<board> notices;
+};
+
+struct scheduler_state {
+  static inline const char* name = "scheduler";
+
+  scheduler_setup setup;
+  /// Decides everything; this actor only translates.
+  std::optional<engine::scheduler> schedule;
+  sequence_owners owners;
+  /// Requests that were promised a place and have not submitted yet.
+  std::unordered_set<caf::actor_addr> reserved;
+  step_watch watch;
+  /// Rows of the steps in flight, oldest first.
+  std::deque<std::int64_t> step_rows;
+  bool tick_pending = false;
+
+  /// All choices or none.
+  admission add(submission& choices, const caf::strong_actor_ptr& owner,
+                std::int64_t now_ms);
+  bool queue_has_room() const;
+
+  /// Sequences are numbered through the life of the process.
+  static engine::sequence_id next_ids(std::size_t count);
+};
+
+/// Continuous batching is this actor's mailbox order: whatever arrived while a
+/// step ran is seen before the next one is planned.
+scheduler_actor::behavior_type scheduler_behavior(
+    scheduler_actor::stateful_pointer<scheduler_state> self,
+    scheduler_setup setup);
+
+}  // namespace vouch::actors
