@@ -11,8 +11,8 @@ choice::choice(const generation_request& request,
     : id_(request.id),
       index_(index),
       model_(std::move(model)),
-      text_(model_->parts.tokenizer, request.stop,
-            request.skip_special_tokens, request.include_stop_string),
+      text_(model_->parts.tokenizer, request.stop, request.skip_special_tokens,
+            request.include_stop_string),
       stop_(request.stop),
       stop_token_ids_(request.stop_token_ids),
       logprobs_(prepared.logprobs),
@@ -26,8 +26,7 @@ tokens choice::event() const {
   return out;
 }
 
-token_info choice::describe(const engine::picked_token& picked,
-                            int top) const {
+token_info choice::describe(const engine::picked_token& picked, int top) const {
   token_info out;
   out.token = picked.token;
   out.bytes = model_->parts.tokenizer->token_bytes(picked.token);

@@ -23,14 +23,13 @@ engine_actor::behavior_type engine_behavior(
         // Weak: a step in flight keeps nobody alive.
         const auto sender =
             caf::actor_cast<caf::weak_actor_ptr>(self->current_sender());
-        device.submit(std::move(planned.work),
-                      [sender](engine::step_result result) {
-                        if (const auto strong = sender.lock()) {
-                          caf::anon_send(
-                              caf::actor_cast<scheduler_actor>(strong),
-                              std::move(result));
-                        }
-                      });
+        device.submit(
+            std::move(planned.work), [sender](engine::step_result result) {
+              if (const auto strong = sender.lock()) {
+                caf::anon_send(caf::actor_cast<scheduler_actor>(strong),
+                               std::move(result));
+              }
+            });
       },
   };
 }

@@ -20,9 +20,8 @@ loader_actor::behavior_type loader_behavior(
         } catch (...) {
           result.error = std::current_exception();
         }
-        self->send(
-            caf::actor_cast<supervisor_actor>(self->current_sender()),
-            std::move(result));
+        self->send(caf::actor_cast<supervisor_actor>(self->current_sender()),
+                   std::move(result));
       },
   };
 }

@@ -19,14 +19,14 @@ using prometheus::Histogram;
 using buckets = Histogram::BucketBoundaries;
 
 /// From a cached prompt on a fast device to a long queue on a slow one.
-const buckets request_seconds{0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0,
-                              2.5,   5.0,  10.0,  20.0, 40.0, 80.0, 160.0,
-                              320.0};
+const buckets request_seconds{0.005, 0.01, 0.025, 0.05, 0.1,  0.25,
+                              0.5,   1.0,  2.5,   5.0,  10.0, 20.0,
+                              40.0,  80.0, 160.0, 320.0};
 const buckets token_seconds{0.001, 0.0025, 0.005, 0.0075, 0.01, 0.015,
                             0.02,  0.03,   0.05,  0.075,  0.1,  0.2,
                             0.5,   1.0,    2.5,   5.0};
-const buckets step_row_counts{1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024,
-                              2048};
+const buckets step_row_counts{1,  2,   4,   8,   16,   32,
+                              64, 128, 256, 512, 1024, 2048};
 
 std::string_view name_of(failure why) {
   switch (why) {
@@ -106,10 +106,9 @@ struct metrics::impl {
       counters("request_success_total", "Choices that ended, by reason.");
   Family<Counter>& rejections = counters(
       "rejections_total", "Requests that ended before admission, by reason.");
-  Histogram& ttft =
-      histogram("time_to_first_token_seconds",
-                "From a request's arrival to its first token.",
-                request_seconds);
+  Histogram& ttft = histogram("time_to_first_token_seconds",
+                              "From a request's arrival to its first token.",
+                              request_seconds);
   Histogram& itl = histogram("inter_token_latency_seconds",
                              "Between two tokens of a choice.", token_seconds);
   Histogram& tpot = histogram("time_per_output_token_seconds",
@@ -119,20 +118,19 @@ struct metrics::impl {
   Histogram& e2e =
       histogram("e2e_request_latency_seconds",
                 "From a request's arrival to its end.", request_seconds);
-  Histogram& queue = histogram("request_queue_time_seconds",
-                               "From submission to the first slot.",
-                               request_seconds);
-  Histogram& prefill = histogram("request_prefill_time_seconds",
-                                 "From the first slot to the first token.",
-                                 request_seconds);
-  Histogram& decode = histogram("request_decode_time_seconds",
-                                "From the first token to the last.",
-                                request_seconds);
+  Histogram& queue =
+      histogram("request_queue_time_seconds",
+                "From submission to the first slot.", request_seconds);
+  Histogram& prefill =
+      histogram("request_prefill_time_seconds",
+                "From the first slot to the first token.", request_seconds);
+  Histogram& decode =
+      histogram("request_decode_time_seconds",
+                "From the first token to the last.", request_seconds);
   Histogram& step_rows = histogram(
       "step_rows", "Rows of a step: prefill and decode.", step_row_counts);
-  Histogram& step_time = histogram("step_seconds",
-                                   "Time of a step on its device.",
-                                   token_seconds);
+  Histogram& step_time =
+      histogram("step_seconds", "Time of a step on its device.", token_seconds);
 
   mutable std::mutex mutex;
   // Guarded by mutex: what was published last, and what of it is counted.
@@ -172,8 +170,7 @@ void metrics::policy_loaded() { impl_->config_generation.Increment(); }
 
 void metrics::publish(const engine::scheduler_stats& stats) {
   const std::lock_guard lock{impl_->mutex};
-  const auto grow = [](Counter& counter, std::uint64_t from,
-                       std::uint64_t to) {
+  const auto grow = [](Counter& counter, std::uint64_t from, std::uint64_t to) {
     counter.Increment(static_cast<double>(to - from));
   };
   const auto& last = impl_->now;

@@ -35,8 +35,7 @@ void check_fields(const generation_request& request, const serving& model) {
   if (request.max_tokens < -1) {
     reject("max_tokens", "max_tokens must not be negative");
   }
-  if (request.max_tokens == 0 && !request.echo &&
-      request.prompt_logprobs < 0) {
+  if (request.max_tokens == 0 && !request.echo && request.prompt_logprobs < 0) {
     reject("max_tokens", "max_tokens must be at least 1 unless echo is set");
   }
   if (request.max_tokens > 0 &&
@@ -111,8 +110,7 @@ void tokenise(const generation_request& request, const serving& model,
     }
   }
   if (request.kind != prompt_kind::text && request.echo) {
-    out.prompt_text =
-        tokenizer.decode(out.prompt, request.skip_special_tokens);
+    out.prompt_text = tokenizer.decode(out.prompt, request.skip_special_tokens);
   }
 }
 
@@ -125,11 +123,11 @@ void check_length(const generation_request& request, const serving& model,
   const std::int64_t context = model.limits.context;
   const auto least = out.max_tokens == 0 && out.prompt_logprobs < 0 ? 0 : 1;
   if (count + least > context) {
-    throw request_error{
-        failure::context_length, prompt_field(request),
-        "the model's context is " + std::to_string(context) +
-            " tokens, but the prompt has " + std::to_string(count) +
-            (least == 1 ? " and needs room for one more" : "")};
+    throw request_error{failure::context_length, prompt_field(request),
+                        "the model's context is " + std::to_string(context) +
+                            " tokens, but the prompt has " +
+                            std::to_string(count) +
+                            (least == 1 ? " and needs room for one more" : "")};
   }
   const std::int64_t pool =
       std::int64_t{model.limits.blocks} * kernels::kv_block_tokens;
@@ -213,12 +211,10 @@ failed describe(engine::rejection verdict, const std::string& id,
       return {id, failure::queue_full, "the queue of requests is full", ""};
     case engine::rejection::queued_tokens_full:
       return {id, failure::queue_full,
-              "the queue has no room for " + count + " more prompt tokens",
-              ""};
+              "the queue has no room for " + count + " more prompt tokens", ""};
     case engine::rejection::prompt_too_long:
       return {id, failure::context_length,
-              "the model's context is " +
-                  std::to_string(model.limits.context) +
+              "the model's context is " + std::to_string(model.limits.context) +
                   " tokens, but the prompt has " + count,
               "prompt"};
     case engine::rejection::prompt_larger_than_pool:

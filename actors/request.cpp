@@ -115,11 +115,10 @@ void submit(self_pointer self) {
           [self](const admission& answer) {
             auto& state = self->state;
             if (answer.verdict != engine::rejection::none) {
-              fail(self,
-                   describe(answer.verdict, state.setup.request.id,
-                            static_cast<std::int64_t>(
-                                state.prepared.prompt.size()),
-                            *state.setup.model));
+              fail(self, describe(answer.verdict, state.setup.request.id,
+                                  static_cast<std::int64_t>(
+                                      state.prepared.prompt.size()),
+                                  *state.setup.model));
               return;
             }
             state.first = answer.first;
@@ -198,9 +197,9 @@ request_actor::behavior_type request_behavior(self_pointer self,
                                               request_setup setup) {
   auto& state = self->state;
   state.setup = std::move(setup);
-  state.times.emplace(state.setup.counters, now_ms(self),
-                      static_cast<std::size_t>(
-                          std::max(state.setup.request.n, 0)));
+  state.times.emplace(
+      state.setup.counters, now_ms(self),
+      static_cast<std::size_t>(std::max(state.setup.request.n, 0)));
   self->monitor(state.setup.client);
   self->monitor(state.setup.scheduler);
   self->set_down_handler([self](const caf::down_msg& down) {

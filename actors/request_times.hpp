@@ -48,8 +48,8 @@ class request_times {
     if (choice.tokens > 1) {
       const auto took = seconds(choice.first, choice.last);
       counters_->decode_time(took);
-      counters_->time_per_output_token(
-          took / static_cast<double>(choice.tokens - 1));
+      counters_->time_per_output_token(took /
+                                       static_cast<double>(choice.tokens - 1));
     }
   }
   void finished(double now) {

@@ -51,8 +51,8 @@ engine::sequence_id scheduler_state::next_ids(std::size_t count) {
 }
 
 bool scheduler_state::queue_has_room() const {
-  const auto queued = schedule->stats().waiting +
-                      static_cast<std::int64_t>(reserved.size());
+  const auto queued =
+      schedule->stats().waiting + static_cast<std::int64_t>(reserved.size());
   return queued < setup.rules.limits.max_queued_requests;
 }
 
@@ -83,8 +83,8 @@ scheduler_actor::behavior_type scheduler_behavior(self_pointer self,
   state.setup = std::move(setup);
   const auto tokenizer = state.setup.model->parts.tokenizer;
   state.schedule.emplace(
-      state.setup.rules, state.setup.model->limits,
-      state.setup.steps_in_flight, [tokenizer](engine::token_id token) {
+      state.setup.rules, state.setup.model->limits, state.setup.steps_in_flight,
+      [tokenizer](engine::token_id token) {
         // As the text does: special tokens are no part of it.
         return tokenizer->is_special(token) ? std::string_view{}
                                             : tokenizer->token_bytes(token);

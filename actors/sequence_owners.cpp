@@ -54,8 +54,8 @@ std::vector<sequence_owners::delivery> sequence_owners::sort(
       continue;
     }
     const auto owner = found->second;
-    const auto [at, added] = place.emplace(
-        caf::actor_cast<caf::actor_addr>(owner), out.size());
+    const auto [at, added] =
+        place.emplace(caf::actor_cast<caf::actor_addr>(owner), out.size());
     if (added) {
       out.emplace_back(owner, std::vector<engine::sequence_update>{});
     }

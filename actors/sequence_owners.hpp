@@ -28,8 +28,7 @@ class sequence_owners {
 
  private:
   std::unordered_map<engine::sequence_id, caf::weak_actor_ptr> owner_of_;
-  std::unordered_map<caf::actor_addr, std::vector<engine::sequence_id>>
-      owned_;
+  std::unordered_map<caf::actor_addr, std::vector<engine::sequence_id>> owned_;
 };
 
 }  // namespace vouch::actors

@@ -111,10 +111,10 @@ void request_down(self_pointer self, const caf::down_msg& down) {
   // A REQUEST that ends by itself has sent its terminal event.
   if (down.reason != caf::exit_reason::normal) {
     state.setup.counters->rejected(failure::internal);
-    self->send(found->second.client,
-               failed{found->second.id, failure::internal,
-                      "the request failed: " + caf::to_string(down.reason),
-                      ""});
+    self->send(
+        found->second.client,
+        failed{found->second.id, failure::internal,
+               "the request failed: " + caf::to_string(down.reason), ""});
   }
   state.requests.erase(found);
 }
@@ -170,10 +170,9 @@ void accept(self_pointer self, incoming& arrived) {
       request_setup{std::move(arrived.request), client, state.scheduler,
                     state.setup.notices->model(), state.setup.counters});
   const auto address = actor.address();
-  state.requests.emplace(address,
-                         supervisor_state::running{
-                             std::move(actor), std::move(client),
-                             std::move(id)});
+  state.requests.emplace(
+      address, supervisor_state::running{std::move(actor), std::move(client),
+                                         std::move(id)});
 }
 
 }  // namespace

@@ -11,6 +11,8 @@
 
 #include <caf/all.hpp>
 
+#include "actors/board.hpp"
+#include "actors/components.hpp"
 #include "actors/interfaces.hpp"
 #include "actors/messages.hpp"
 #include "engine/checkpoint/checkpoint.hpp"
@@ -32,8 +34,15 @@ struct model_info {
   std::int64_t created = 0;
 };
 
-/// Where the runtime is in its life.
-enum class state : std::uint8_t { loading, ready, draining, stopped, failed };
+/// Where the runtime is in its life: loading, ready, draining, stopped, failed.
+using state = actors::life;
+
+/// A model that needs no loading: what tests and embedders with a device of
+/// their own serve.
+struct components {
+  actors::components parts;
+  model_info info;
+};
 
 /// The embedding surface: a language model behind typed actors, in a
 /// caf::actor_system that the caller owns and that outlives it. Everything is
@@ -44,6 +53,8 @@ class runtime {
   /// system must have been made with vouch::runtime::configure (message types,
   /// scheduler policy).
   runtime(caf::actor_system& system, config settings);
+  /// Serves `served` instead of loading settings.model.
+  runtime(caf::actor_system& system, config settings, components served);
   /// Shuts down in order: requests are failed as cancelled, actors exit.
   ~runtime();
   runtime(const runtime&) = delete;
@@ -52,6 +63,9 @@ class runtime {
   state current_state() const;
   /// Share of the load that is done, in [0, 1].
   double load_share() const;
+  /// False once the runtime has failed, and while a step runs far longer than
+  /// it should (20 times the usual, at least 60 seconds).
+  bool healthy() const;
   /// Blocks until ready or failed; rethrows what the load threw
   /// (engine::input_error for a bad file).
   void wait_until_ready();
@@ -62,8 +76,7 @@ class runtime {
   /// Starts a request. Its events go to `client`, which receives exactly one
   /// terminal event (finished or failed), also while loading or draining. The
   /// client's death cancels.
-  void submit(actors::generation_request request,
-              actors::client_actor client);
+  void submit(actors::generation_request request, actors::client_actor client);
   /// Cancels by id; the client receives failed{cancelled} unless it was done.
   void cancel(const std::string& request_id);
 
@@ -73,6 +86,8 @@ class runtime {
 
   /// Replaces the policy between steps (SIGHUP). Throws engine::input_error.
   void reload_policy(const std::string& file);
+  /// The same with a policy that is not from a file.
+  void set_policy(engine::policy rules);
 
   /// Text services; engine::template_error, std::invalid_argument.
   std::vector<engine::token_id> tokenize(std::string_view text,

@@ -35,7 +35,7 @@ inline std::string read_file(const std::filesystem::path& path) {
 }  // namespace vouch::test
 
 /// Skips the test, with the reason, when a fetched file is not there.
-#define VOUCH_REQUIRE_CACHED(path)                                        \
-  if (!std::filesystem::exists(path))                                     \
-  GTEST_SKIP() << (path) << " is missing: run tools/fetch-model and "     \
+#define VOUCH_REQUIRE_CACHED(path)                                    \
+  if (!std::filesystem::exists(path))                                 \
+  GTEST_SKIP() << (path) << " is missing: run tools/fetch-model and " \
                << "tools/fetch-test-data (make test does)"

@@ -1,0 +1,115 @@
+#include "runtime/load.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <memory>
+#include <thread>
+
+#include "engine/checkpoint/checkpoint.hpp"
+#include "engine/error.hpp"
+#include "engine/executor/executor.hpp"
+#include "engine/models/model.hpp"
+#include "kernels/dispatch.hpp"
+#include "kernels/thread_pool.hpp"
+#include "runtime/build_info.hpp"
+
+namespace vouch::runtime {
+namespace {
+
+/// A policy that is reloaded may run more sequences than the first one.
+constexpr std::int32_t least_slots = 256;
+
+std::string read_text(const std::filesystem::path& file) {
+  std::ifstream in{file, std::ios::binary};
+  if (!in) {
+    throw engine::input_error(file.string(), "cannot be opened");
+  }
+  return {std::istreambuf_iterator<char>{in}, {}};
+}
+
+std::shared_ptr<const engine::chat_template> load_template(
+    const config& settings, const engine::checkpoint& source) {
+  if (const auto& file = settings.model.chat_template; !file.empty()) {
+    return std::make_shared<engine::chat_template>(read_text(file), file);
+  }
+  const auto own = source.chat_template();
+  if (own.empty()) {
+    return nullptr;
+  }
+  return std::make_shared<engine::chat_template>(
+      own, source.path().string() + ": chat template");
+}
+
+engine::cpu_executor_options executor_options(const config& settings) {
+  engine::cpu_executor_options options;
+  options.threads = settings.engine.threads;
+  options.kv_type = settings.engine.kv_type == "f32" ? kernels::dtype::f32
+                                                     : kernels::dtype::f16;
+  options.blocks = settings.engine.kv_blocks;
+  options.kv_bytes = static_cast<std::size_t>(settings.engine.kv_memory_mib)
+                     << 20U;
+  options.slots = std::max(settings.policy.limits.max_running, least_slots);
+  options.step_rows = settings.policy.limits.step_tokens;
+  options.context = settings.engine.max_context;
+  return options;
+}
+
+model_info describe(const config& settings, const engine::checkpoint& source,
+                    bool has_template) {
+  model_info info;
+  info.name =
+      settings.model.name.empty() ? source.default_name() : settings.model.name;
+  info.path = settings.model.path;
+  info.vocab_size = source.config().vocab_size;
+  info.max_context = settings.engine.max_context > 0
+                         ? settings.engine.max_context
+                         : source.config().max_position;
+  info.has_chat_template = has_template;
+  info.fingerprint =
+      make_fingerprint(kernels::active_target(), source.fingerprint());
+  info.defaults = source.defaults();
+  info.created = std::chrono::duration_cast<std::chrono::seconds>(
+                     std::chrono::system_clock::now().time_since_epoch())
+                     .count();
+  return info;
+}
+
+}  // namespace
+
+std::string make_fingerprint(const std::string& target,
+                             const std::string& model_hash) {
+  return "vouch-" + build_id() + "-" + target + "-" + model_hash;
+}
+
+components load_components(const config& settings,
+                           const std::function<void(double)>& progress) {
+  const std::filesystem::path path{settings.model.path};
+  const auto source = engine::open_checkpoint(path);
+  components out;
+  out.parts.tokenizer = engine::load_tokenizer(path);
+  out.parts.chat_template = load_template(settings, *source);
+  out.parts.eos = source->eos_tokens();
+  out.parts.vocab_size = source->config().vocab_size;
+  out.info = describe(settings, *source, out.parts.chat_template != nullptr);
+
+  const auto cores = static_cast<int>(std::thread::hardware_concurrency());
+  kernels::thread_pool pool{settings.engine.threads > 0
+                                ? settings.engine.threads
+                                : std::max(cores, 1)};
+  const std::shared_ptr<engine::model> weights =
+      engine::load_model(*source, pool, progress);
+  out.parts.make_executor = [weights, options = executor_options(settings)] {
+    try {
+      return std::shared_ptr<engine::executor>{
+          engine::make_cpu_executor(weights, options)};
+    } catch (const std::invalid_argument& error) {
+      throw engine::input_error("engine", error.what());
+    }
+  };
+  return out;
+}
+
+}  // namespace vouch::runtime
