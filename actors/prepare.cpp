@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "engine/sampling/validate.hpp"
 #include "kernels/kv_layout.hpp"
 
 namespace vouch::actors {
@@ -152,11 +153,19 @@ void fill_sampling(const generation_request& request, const serving& model,
   }
   out.sampling.logprobs = std::max(out.logprobs, out.prompt_logprobs);
 
+  if (model.id_limit() < model.parts.vocab_size) {
+    out.sampling.vocab_limit = static_cast<std::int32_t>(model.id_limit());
+  }
+
   auto& stops = out.sampling.stop_tokens;
+  stops.clear();
+  if (const auto wrong = engine::validate(out.sampling, model.id_limit())) {
+    reject(wrong->field, wrong->message);
+  }
+
   const auto add = [&](const std::vector<token_id>& ids) {
     stops.insert(stops.end(), ids.begin(), ids.end());
   };
-  stops.clear();
   add(model.parts.eos);
   if (request.kind == prompt_kind::chat) {
     add(model.parts.tokenizer->turn_end_tokens());

@@ -156,13 +156,19 @@ void add_logprobs(std::span<const float> logits, int top,
 
 picked_token pick(std::span<const float> logits, const sampling_params& params,
                   const pick_context& context) {
-  const std::size_t raw_largest = largest_of(logits, "the logits");
+  std::size_t raw_largest = largest_of(logits, "the logits");
+  auto allowed = logits;
+  if (params.vocab_limit > 0 &&
+      static_cast<std::size_t>(params.vocab_limit) < logits.size()) {
+    allowed = logits.first(static_cast<std::size_t>(params.vocab_limit));
+    raw_largest = largest_of(allowed, "the logits of known tokens");
+  }
   picked_token picked;
   if (leaves_row_alone(params, context)) {
-    picked.token = draw(logits, raw_largest, params, context);
+    picked.token = draw(allowed, raw_largest, params, context);
   } else {
     thread_local std::vector<float> row;
-    row.assign(logits.begin(), logits.end());
+    row.assign(allowed.begin(), allowed.end());
     adjust(row, params, context);
     const std::size_t largest = largest_of(row, "the adjusted logits");
     picked.token = draw(row, largest, params, context);

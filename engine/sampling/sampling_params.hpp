@@ -34,6 +34,9 @@ struct sampling_params {
   std::uint64_t seed = 0;
   /// Index of the choice within its prompt: choices differ in noise alone.
   std::uint32_t choice = 0;
+  /// Ids at or above it can never be picked; 0: no limit. A model's head may
+  /// have more rows than its tokenizer has tokens.
+  std::int32_t vocab_limit = 0;
   /// Log-probabilities reported per token: -1 none, 0 the token's own, n the n
   /// likeliest as well.
   int logprobs = -1;

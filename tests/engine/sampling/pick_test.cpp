@@ -59,6 +59,21 @@ TEST(Pick, RefusesRowsThatCannotBePicked) {
   }
 }
 
+TEST(Pick, NothingAtOrAboveTheVocabularyLimitIsPicked) {
+  const std::vector<float> row{1, 3, 2, 9, 8};
+  for (float temperature : {0.0F, 1.0F}) {
+    auto params = greedy();
+    params.temperature = temperature;
+    params.vocab_limit = 3;
+    EXPECT_LT(pick_after(row, params, {0}, 1), 3);
+    params.logit_bias = {{0, 0.5F}};
+    EXPECT_LT(pick_after(row, params, {0}, 1), 3);
+    params.vocab_limit = 9;
+    params.top_k = 1;
+    EXPECT_EQ(pick_after(row, params, {0}, 1), 3);
+  }
+}
+
 TEST(Pick, LogitBiasIsAdded) {
   auto params = greedy();
   params.logit_bias = {{0, 2.5F}, {2, -100.0F}};
