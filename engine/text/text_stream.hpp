@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "engine/text/stop_matcher.hpp"
@@ -15,6 +16,10 @@ namespace vouch::engine {
 /// Turns one choice's tokens into the text its client sees: incremental UTF-8,
 /// special tokens skipped, stop strings cut and held back. The concatenation
 /// of everything returned is the final text, byte for byte.
+///
+/// Stop strings are looked for in the tokens' bytes, not in the text with its
+/// replacements, so that a scheduler that only has bytes decides alike. A
+/// special token that is skipped ends an unfinished character.
 class text_stream {
  public:
   text_stream(std::shared_ptr<const tokenizer> tokens,
@@ -30,10 +35,16 @@ class text_stream {
   bool stopped() const { return stopped_; }
 
  private:
+  /// Shows the first `count` held bytes.
+  std::string release(std::size_t count);
+
   std::shared_ptr<const tokenizer> tokenizer_;
   stop_matcher stops_;
   utf8_stream utf8_;
+  /// Bytes not yet given to utf8_: the stream's end.
   std::string held_;
+  /// Positions in held_ at which a skipped token ends a character.
+  std::vector<std::size_t> breaks_;
   bool skip_special_ = true;
   bool include_stop_ = false;
   bool stopped_ = false;
