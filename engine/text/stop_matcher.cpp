@@ -19,8 +19,7 @@ stop_matcher::stop_matcher(std::vector<std::string> stop_strings) {
     patterns.push_back({std::move(text), i, std::move(border)});
   }
   states_.assign(patterns.size(), 0);
-  patterns_ =
-      std::make_shared<const std::vector<pattern>>(std::move(patterns));
+  patterns_ = std::make_shared<const std::vector<pattern>>(std::move(patterns));
 }
 
 std::optional<stop_matcher::match> stop_matcher::push(std::string_view bytes) {

@@ -17,7 +17,8 @@ std::string text_stream::release(std::size_t count) {
   std::size_t from = 0;
   std::size_t used = 0;
   for (; used < breaks_.size() && breaks_[used] <= count; ++used) {
-    out += utf8_.push(std::string_view{held_}.substr(from, breaks_[used] - from));
+    out +=
+        utf8_.push(std::string_view{held_}.substr(from, breaks_[used] - from));
     out += utf8_.finish();
     from = breaks_[used];
   }

@@ -44,8 +44,8 @@ inline char32_t valid_utf8_at(const char* at, std::size_t& length) {
     return (lead & 0x0F) << 12 | (byte(1) & 0x3F) << 6 | (byte(2) & 0x3F);
   }
   length = 4;
-  return (lead & 0x07) << 18 | (byte(1) & 0x3F) << 12 |
-         (byte(2) & 0x3F) << 6 | (byte(3) & 0x3F);
+  return (lead & 0x07) << 18 | (byte(1) & 0x3F) << 12 | (byte(2) & 0x3F) << 6 |
+         (byte(3) & 0x3F);
 }
 
 /// Appends a scalar value (not a surrogate, at most U+10FFFF).

@@ -27,7 +27,8 @@ struct encode_options {
   /// Recognises special (control) tokens in the text. Added tokens that are
   /// not special ("<think>") are always recognised in trusted text.
   bool parse_special = true;
-  /// Applies the model's Unicode normaliser where it has one.
+  /// Applies the model's Unicode normalisation form (NFC, NFD) where it has
+  /// one. Other normalizer steps always run.
   bool normalize = true;
 };
 
@@ -40,7 +41,9 @@ class tokenizer {
   virtual std::vector<token_id> encode(std::string_view text,
                                        const encode_options& options) const = 0;
   /// Encodes spans as one text: a special token is recognised inside a trusted
-  /// span only, and never across a border.
+  /// span only, and never across a border; all other text is one text across
+  /// borders. In untrusted spans only added tokens made of white space are
+  /// recognised. Invalid UTF-8 is replaced first, span by span.
   virtual std::vector<token_id> encode(const std::vector<text_span>& spans,
                                        const encode_options& options) const = 0;
 
@@ -61,6 +64,13 @@ class tokenizer {
   /// Tokens that end a chat turn by their text (<|im_end|>, <|eot_id|>,
   /// <|eom_id|>, <end_of_turn>), those the vocabulary has.
   virtual std::vector<token_id> turn_end_tokens() const = 0;
+  /// Spaces that decode removes from the start of a whole text: those that
+  /// SentencePiece vocabularies put before the first word. A stream that goes
+  /// on from a prompt keeps them.
+  virtual std::size_t leading_spaces() const { return 0; }
+  /// What an operator should hear about this vocabulary ("splits like GPT-2
+  /// because the file does not say how"); empty when all is well.
+  virtual std::string_view warning() const { return {}; }
 
   /// decode without streaming: bytes joined, invalid UTF-8 replaced.
   std::string decode(const std::vector<token_id>& tokens,
