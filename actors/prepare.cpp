@@ -233,6 +233,8 @@ failed describe(engine::rejection verdict, const std::string& id,
                   std::to_string(std::int64_t{model.limits.blocks} *
                                  kernels::kv_block_tokens),
               "prompt"};
+    case engine::rejection::empty_prompt:
+      return {id, failure::invalid, "the prompt has no tokens", "prompt"};
     case engine::rejection::none:
       break;
   }

@@ -46,6 +46,7 @@ enum class rejection : std::uint8_t {
   queued_tokens_full,
   prompt_too_long,
   prompt_larger_than_pool,
+  empty_prompt,
 };
 
 /// What a step's result meant for one sequence.
@@ -62,6 +63,8 @@ struct sequence_update {
   /// Index of the stop string that ended it, or -1.
   std::int32_t stop_string = -1;
   std::string error;
+  /// queue_timeout or request_timeout ended it; `error` says which.
+  bool timed_out = false;
   /// Prompt tokens read from the prefix cache (first admission).
   std::int64_t cached_tokens = 0;
   /// With the first update of a sequence: the `now_ms` of the plan that first
@@ -80,6 +83,7 @@ struct scheduler_stats {
   std::int64_t cached_blocks = 0;
   std::uint64_t steps = 0;
   std::uint64_t preemptions = 0;
+  /// Prompt tokens looked up in the prefix cache, and found there.
   std::uint64_t prefix_queries = 0;
   std::uint64_t prefix_hits = 0;
   std::uint64_t prompt_tokens = 0;

@@ -1,0 +1,160 @@
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "engine/cache/block_pool.hpp"
+#include "engine/cache/prefix_cache.hpp"
+#include "engine/schedule/fair_share.hpp"
+#include "engine/schedule/scheduler.hpp"
+#include "engine/schedule/sequence.hpp"
+
+namespace vouch::engine {
+
+/// The scheduler's state and its parts. One source file a part: queue.cpp (who
+/// is next), admission.cpp (slot, blocks, prefix), planning.cpp (a step's
+/// rows), preemption.cpp (room for those that grow), memory.cpp (giving back,
+/// prefix cache), update.cpp (results), invariants.cpp (checks).
+struct scheduler::impl {
+  /// What a step in flight will bring, item by item.
+  struct expected_item {
+    sequence_id id = 0;
+    std::uint32_t epoch = 0;
+    slot_id slot = -1;
+    std::int64_t end = 0;
+    bool pick = false;
+    std::int64_t scores = 0;
+  };
+  struct flight {
+    step_id id = 0;
+    std::vector<expected_item> items;
+  };
+  /// Blocks and a slot that a step in flight still uses.
+  struct grave {
+    step_id after = 0;
+    std::vector<block_id> blocks;
+    slot_id slot = -1;
+  };
+  /// A step while it is planned.
+  struct draft {
+    step work;
+    flight expected;
+    std::int64_t rows = 0;
+    std::int64_t decode_rows = 0;
+  };
+  enum class admission : std::uint8_t { admitted, no_room, too_long };
+
+  impl(policy rules, executor_limits limits, int steps_in_flight,
+       token_bytes_function token_bytes);
+
+  // queue.cpp
+  bool eligible(const sequence& s) const;
+  bool aged(const sequence& s) const;
+  bool is_long(std::int64_t rows) const;
+  /// Who is admitted next, leaving out `skip`; with `short_only` nobody whose
+  /// prompt is long. Nobody: nullptr.
+  sequence* next_candidate(const std::vector<const sequence*>& skip,
+                           bool short_only) const;
+  std::int64_t cost(const sequence& s) const;
+  void charge_admission(const sequence& s);
+
+  // admission.cpp
+  /// Gives slot and blocks, or changes nothing. A prompt with more than
+  /// long_prompt_tokens rows to compute is too_long unless `allow_long`.
+  admission try_admit(sequence& s, bool allow_long);
+  struct prefix {
+    std::vector<block_id> shared;
+    block_id copy_from = -1;
+    /// Rows that need not be computed.
+    std::int64_t rows = 0;
+    bool from_cache = false;
+  };
+  prefix find_prefix(const sequence& s) const;
+  bool has_room(const sequence& s, const prefix& p) const;
+  void start(sequence& s, const prefix& p);
+  std::int64_t rows_at_most(const sequence& s) const;
+
+  // planning.cpp
+  std::optional<planned_step> plan();
+  void plan_decode(draft& d);
+  void plan_prefill(draft& d);
+  bool may_look_ahead(const sequence& s, step_id id) const;
+  void add_decode(draft& d, sequence& s);
+  void add_prefill(draft& d, sequence& s, std::int64_t rows);
+  std::int64_t row_budget() const;
+
+  // preemption.cpp
+  /// Makes sure that `s` can take one more block, preempting others or itself.
+  bool make_room(sequence& s);
+  bool can_take(const sequence& s) const;
+  sequence* victim();
+  void preempt(sequence& s);
+
+  // memory.cpp
+  /// Blocks that may be taken without touching a reservation.
+  std::int64_t available() const;
+  block_id take_block();
+  /// Puts a sequence's completed full blocks into the prefix cache.
+  void register_blocks(sequence& s, bool leaving);
+  /// Takes everything a sequence holds; what a step in flight uses is kept
+  /// until that step has completed.
+  void give_back(sequence& s, bool keep_in_cache);
+  void bury(const grave& g);
+  void release_graves();
+  void clear_cache();
+  /// Removes the sequence altogether.
+  void erase(sequence& s, bool keep_in_cache);
+
+  // update.cpp
+  std::vector<sequence_update> update(const step_result& result);
+  void take_item(sequence& s, const expected_item& expected,
+                 const step_item_result& item, sequence_update& u);
+  void emit(sequence& s, const picked_token& pick, sequence_update& u);
+
+  // invariants.cpp
+  std::string check_blocks() const;
+  std::string check_slots() const;
+  std::string check_sequence(const sequence& s) const;
+  std::string check_sharing() const;
+
+  policy rules;
+  executor_limits limits;
+  std::size_t max_in_flight = 1;
+  token_bytes_function token_bytes;
+
+  block_pool pool;
+  prefix_cache cache;
+  std::set<slot_id> free_slots;
+
+  std::map<sequence_id, std::unique_ptr<sequence>> all;
+  /// By arrival.
+  std::vector<sequence*> waiting;
+  /// By admission.
+  std::vector<sequence*> running;
+  std::deque<flight> flights;
+  std::vector<grave> graves;
+  fair_share shares;
+
+  std::vector<slot_id> released;
+  std::vector<slot_start> opened;
+  std::vector<planned_step::history> histories;
+
+  std::uint64_t arrivals = 0;
+  step_id last_planned = 0;
+  step_id completed = 0;
+  /// Steps since one carried prefill rows.
+  std::int64_t steps_without_prefill = 0;
+  bool last_prefill_was_long = false;
+  /// Waiting sequences that were never admitted, and their prompts.
+  std::int64_t queued = 0;
+  std::int64_t queued_tokens = 0;
+  scheduler_stats counters;
+};
+
+}  // namespace vouch::engine
