@@ -1,10 +1,10 @@
 #include "engine/checkpoint/gguf.hpp"
 
-#include <gtest/gtest.h>
-
 #include <cstdint>
 #include <limits>
 #include <string>
+
+#include <gtest/gtest.h>
 
 #include "tests/engine/checkpoint/gguf_bytes.hpp"
 #include "tests/support/expect_input_error.hpp"
@@ -170,9 +170,8 @@ TEST_F(GgufFile, Metadata) {
   expect_error(type.key("k", 13).add(std::uint64_t{0}),
                {"offset 33", "unknown value type 13"});
   gguf_bytes nested{0, 1};
-  expect_error(
-      nested.key("k", 9).add(std::uint32_t{9}).add(std::uint64_t{0}),
-      {"key 'k'", "array of arrays"});
+  expect_error(nested.key("k", 9).add(std::uint32_t{9}).add(std::uint64_t{0}),
+               {"key 'k'", "array of arrays"});
   gguf_bytes boolean{0, 1};
   expect_error(boolean.key("k", 7).add(std::uint8_t{2}).data(0),
                {"key 'k'", "neither 0 nor 1"});
@@ -208,8 +207,7 @@ TEST_F(GgufFile, Tensors) {
   expect_error(one({0}, 0, 0, 64), {"'t'", "dimension 0"});
   expect_error(one({huge}, 0, 0, 64), {"'t'", "dimension -1"});
   expect_error(one({33}, 2, 0, 64), {"'t'", "Q4_0 blocks of 32"});
-  expect_error(one({1ULL << 40U, 1ULL << 40U}, 0, 0, 64),
-               {"'t'", "overflows"});
+  expect_error(one({1ULL << 40U, 1ULL << 40U}, 0, 0, 64), {"'t'", "overflows"});
   expect_error(one({1ULL << 62U}, 0, 0, 64), {"'t'", "overflows"});
   expect_error(one({17}, 0, 0, 64), {"'t'", "truncated", "68 bytes"});
   expect_error(one({16}, 0, 32, 64), {"'t'", "truncated"});

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
@@ -36,15 +37,18 @@ class model_runner {
   engine::model& model() { return *model_; }
   std::int64_t vocabulary() const { return model_->config().vocab_size; }
 
-  /// Computes the tokens after those computed so far; every row's logits.
-  std::vector<float> step(std::span<const engine::token_id> tokens) {
+  /// Computes the tokens after those computed so far; the logits of the last
+  /// `wanted` rows (of every row when there are fewer).
+  std::vector<float> step(std::span<const engine::token_id> tokens,
+                          std::size_t wanted = SIZE_MAX) {
     std::vector<std::int32_t> positions(tokens.size());
     std::iota(positions.begin(), positions.end(), next_);
-    std::vector<std::int32_t> rows(tokens.size());
-    std::iota(rows.begin(), rows.end(), 0);
+    std::vector<std::int32_t> rows(std::min(wanted, tokens.size()));
+    std::iota(rows.begin(), rows.end(),
+              static_cast<std::int32_t>(tokens.size() - rows.size()));
     const kernels::attention_rows sequence{
         table_.data(), 0, static_cast<std::int64_t>(tokens.size()), next_};
-    std::vector<float> logits(tokens.size() *
+    std::vector<float> logits(rows.size() *
                               static_cast<std::size_t>(vocabulary()));
     model_->forward({tokens, positions, {&sequence, 1}, rows}, kv_,
                     logits.data(), pool_);
