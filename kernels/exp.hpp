@@ -11,7 +11,7 @@ namespace vouch::kernels {
 /// exp(r) by its Taylor polynomial of degree 7 in Horner form, every step one
 /// fused multiply-add. Below 1.5 ulp on the whole range; exp(0) is exactly 1;
 /// below `exp_lowest` (where the result would be subnormal) it is 0.
-/// `cpu/math-inl.hpp` holds the vector form of exactly these steps.
+/// `cpu/vec-inl.hpp` holds the vector form of exactly these steps.
 inline constexpr float exp_lowest = -87.33F;
 inline constexpr float exp_highest = 88.72F;
 inline constexpr float exp_log2e = 0x1.715476p+0F;

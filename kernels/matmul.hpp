@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "kernels/dtype.hpp"
@@ -71,6 +72,19 @@ bool wants_quantized_activations(dtype type);
 /// rows there are, on where r stands among them, or on the thread count.
 void matmul(const packed_weights& w, const activations& x, float* y,
             std::int64_t y_stride, thread_pool& pool);
+
+/// One of several matmuls that read the same rows.
+struct matmul_job {
+  const packed_weights* w = nullptr;
+  float* y = nullptr;
+  std::int64_t y_stride = 0;
+};
+
+/// Several at once (q, k and v; gate and up): one round of the pool instead of
+/// one each, the same bytes. Quantised and float weights may be mixed when `x`
+/// was assigned with `quantize`.
+void matmul(std::span<const matmul_job> jobs, const activations& x,
+            thread_pool& pool);
 
 namespace reference {
 /// The slow twin of `matmul`, from the unpacked rows, one output at a time.

@@ -1,43 +1,56 @@
+// What the threads share out: tiles of outputs, and for many rows pieces of
+// them; a sum is never split.
 #include "kernels/matmul.hpp"
 
 #include <algorithm>
 
-#include "kernels/quant_block.hpp"
+#include "kernels/cpu/packed.hpp"
+#include "kernels/cpu/tile_range.hpp"
 
 namespace vouch::kernels {
 
-struct packed_weights::impl {
-  dtype type{};
-  std::int64_t out = 0;
-  std::int64_t in = 0;
-  std::vector<std::byte> rows;
+namespace {
+
+/// Rows that one claim works on: their activations stay in the second-level
+/// cache while the weights of a few tiles stay in the first.
+constexpr std::int64_t rows_per_claim = 64;
+/// Bytes of weights that one claim reads for up to 8 rows: some microseconds.
+constexpr std::int64_t bytes_per_claim = 32768;
+
+/// How one matmul is cut into claims.
+struct claims {
+  explicit claims(const packed_weights::impl& w, std::int64_t rows) {
+    const std::int64_t groups = (std::min(rows, rows_per_claim) + 7) / 8;
+    tiles = std::clamp<std::int64_t>(
+        bytes_per_claim / groups / std::max<std::int64_t>(w.bytes_per_tile, 1),
+        1, std::max<std::int64_t>(w.tiles, 1));
+    tile_claims = (w.tiles + tiles - 1) / tiles;
+    count = tile_claims * ((rows + rows_per_claim - 1) / rows_per_claim);
+  }
+
+  std::int64_t tiles;
+  std::int64_t tile_claims;
+  std::int64_t count;
 };
 
-struct activations::impl {
-  const float* x = nullptr;
-  std::int64_t rows = 0;
-  std::int64_t in = 0;
-};
-
-packed_weights::packed_weights() : impl_{std::make_unique<impl>()} {}
-packed_weights::~packed_weights() = default;
-packed_weights::packed_weights(packed_weights&&) noexcept = default;
-packed_weights& packed_weights::operator=(packed_weights&&) noexcept = default;
-
-packed_weights packed_weights::pack(dtype type, const std::byte* rows,
-                                    std::int64_t out, std::int64_t in,
-                                    thread_pool&) {
-  packed_weights w;
-  *w.impl_ = {type, out, in, {}};
-  w.impl_->rows.assign(
-      rows, rows + static_cast<std::size_t>(out) * row_bytes(type, in));
-  return w;
+void run_claim(const matmul_job& job, const activations::impl& x,
+               const claims& c, std::int64_t index) {
+  const auto& w = *job.w->get();
+  const std::int64_t first_tile = index % c.tile_claims * c.tiles;
+  const std::int64_t first_row = index / c.tile_claims * rows_per_claim;
+  const tile_range range{
+      w,          x,
+      job.y,      job.y_stride,
+      first_tile, std::min(c.tiles, w.tiles - first_tile),
+      first_row,  std::min(rows_per_claim, x.rows - first_row)};
+  if (is_quantized(w.type)) {
+    quantized_tiles(range);
+  } else {
+    float_tiles(range);
+  }
 }
 
-std::int64_t packed_weights::out() const { return impl_->out; }
-std::int64_t packed_weights::in() const { return impl_->in; }
-dtype packed_weights::type() const { return impl_->type; }
-std::size_t packed_weights::bytes() const { return impl_->rows.size(); }
+}  // namespace
 
 activations::activations() : impl_{std::make_unique<impl>()} {}
 activations::~activations() = default;
@@ -45,8 +58,20 @@ activations::activations(activations&&) noexcept = default;
 activations& activations::operator=(activations&&) noexcept = default;
 
 void activations::assign(const float* x, std::int64_t rows, std::int64_t in,
-                         bool, thread_pool&) {
-  *impl_ = {x, rows, in};
+                         bool quantize, thread_pool& pool) {
+  impl_->x = x;
+  impl_->rows = rows;
+  impl_->in = in;
+  impl_->quantized = quantize;
+  if (!quantize) return;
+  const std::int64_t blocks = rows * (in / quant_block_elements);
+  impl_->blocks.resize(static_cast<std::size_t>(blocks));
+  constexpr std::int64_t piece = 256;
+  pool.parallel_for((blocks + piece - 1) / piece, [&](std::int64_t i) {
+    quantize_blocks(x + i * piece * quant_block_elements,
+                    std::min(piece, blocks - i * piece),
+                    impl_->blocks.data() + i * piece);
+  });
 }
 
 std::int64_t activations::rows() const { return impl_->rows; }
@@ -54,20 +79,26 @@ std::int64_t activations::in() const { return impl_->in; }
 
 bool wants_quantized_activations(dtype type) { return is_quantized(type); }
 
+void matmul(std::span<const matmul_job> jobs, const activations& x,
+            thread_pool& pool) {
+  const auto& input = *x.get();
+  std::int64_t total = 0;
+  for (const auto& job : jobs) {
+    total += claims{*job.w->get(), input.rows}.count;
+  }
+  pool.parallel_for(total, [&](std::int64_t index) {
+    for (const auto& job : jobs) {
+      const claims c{*job.w->get(), input.rows};
+      if (index < c.count) return run_claim(job, input, c, index);
+      index -= c.count;
+    }
+  });
+}
+
 void matmul(const packed_weights& w, const activations& x, float* y,
             std::int64_t y_stride, thread_pool& pool) {
-  const auto& weights = *w.get();
-  const auto& input = *x.get();
-  constexpr std::int64_t tile = 64;
-  pool.parallel_for((weights.out + tile - 1) / tile, [&](std::int64_t t) {
-    reference::matmul(
-        weights.type,
-        weights.rows.data() +
-            t * tile *
-                static_cast<std::int64_t>(row_bytes(weights.type, weights.in)),
-        std::min(tile, weights.out - t * tile), weights.in, input.x, input.rows,
-        y + t * tile, y_stride);
-  });
+  const matmul_job job{&w, y, y_stride};
+  matmul({&job, 1}, x, pool);
 }
 
 }  // namespace vouch::kernels

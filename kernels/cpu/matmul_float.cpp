@@ -1,0 +1,156 @@
+// y = W x for float32, binary16 and bfloat16 weights, and the 8-bit form of
+// activations.
+#include <cstring>
+#include <limits>
+
+#include "kernels/cpu/tile_range.hpp"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/cpu/matmul_float.cpp"
+#include <hwy/foreach_target.h>
+
+#include "kernels/cpu/vec-inl.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace vouch::kernels {
+namespace HWY_NAMESPACE {
+
+/// Input k of 16 outputs.
+template <dtype type>
+HWY_INLINE f32x16 load_weights(const std::byte* tile, std::int64_t k) {
+  if constexpr (type == dtype::f32) {
+    return load(reinterpret_cast<const float*>(tile) + k * tile_outputs);
+  } else {
+    const auto* p =
+        reinterpret_cast<const std::uint16_t*>(tile) + k * tile_outputs;
+    return type == dtype::f16 ? load_f16(p) : load_bf16(p);
+  }
+}
+
+/// Input k goes to sum k % 4, so that four chains hide the latency; then the
+/// sums are added pairwise.
+template <dtype type, int rows>
+void float_tile(const std::byte* weights, std::int64_t in, const float* x,
+                float* y, std::int64_t y_stride, std::int64_t outputs) {
+  constexpr int chains = 4;
+  f32x16 acc[chains][rows];
+  for (auto& chain : acc) {
+    for (auto& a : chain) a = zero();
+  }
+  std::int64_t k = 0;
+  for (; k + chains <= in; k += chains) {
+    HWY_UNROLL(4)
+    for (int c = 0; c < chains; ++c) {
+      const f32x16 w = load_weights<type>(weights, k + c);
+      for (int r = 0; r < rows; ++r) {
+        acc[c][r] = fma(w, set1(x[r * in + k + c]), acc[c][r]);
+      }
+    }
+  }
+  for (int c = 0; k < in; ++k, ++c) {
+    const f32x16 w = load_weights<type>(weights, k);
+    for (int r = 0; r < rows; ++r) {
+      acc[c][r] = fma(w, set1(x[r * in + k]), acc[c][r]);
+    }
+  }
+  for (int r = 0; r < rows; ++r) {
+    store_n((acc[0][r] + acc[1][r]) + (acc[2][r] + acc[3][r]), y + r * y_stride,
+            outputs);
+  }
+}
+
+template <dtype type>
+void typed_float_tiles(const tile_range& range) {
+  // What the registers hold: 32 of them with one a vector, else few.
+  constexpr int most = parts == 1 ? 4 : 1;
+  const std::int64_t in = range.w.in;
+  for (std::int64_t t = range.first_tile; t < range.first_tile + range.tiles;
+       ++t) {
+    const std::int64_t end = range.first_row + range.rows;
+    std::int64_t r = range.first_row;
+    const auto run = [&](auto kernel, std::int64_t rows) {
+      kernel(range.w.tile(t), in, range.x.x + r * in,
+             range.y + r * range.y_stride + t * tile_outputs, range.y_stride,
+             range.outputs(t));
+      r += rows;
+    };
+    while (end - r >= most) run(float_tile<type, most>, most);
+    if (end - r == 3) run(float_tile<type, 3>, 3);
+    if (end - r == 2) run(float_tile<type, 2>, 2);
+    if (end - r == 1) run(float_tile<type, 1>, 1);
+  }
+}
+
+void all_float_tiles(const tile_range& range) {
+  switch (range.w.type) {
+    case dtype::f32:
+      return typed_float_tiles<dtype::f32>(range);
+    case dtype::f16:
+      return typed_float_tiles<dtype::f16>(range);
+    case dtype::bf16:
+      return typed_float_tiles<dtype::bf16>(range);
+    default:
+      return;
+  }
+}
+
+/// reference::quantize_block, half a block a vector.
+void all_quantize_blocks(const float* x, std::int64_t blocks,
+                         activation_block* out) {
+  const i32x16 magnitude_bits = set1(std::int32_t{0x7FFFFFFF});
+  for (std::int64_t b = 0; b < blocks; ++b, ++out, x += quant_block_elements) {
+    const f32x16 halves[2] = {load(x), load(x + lane_count)};
+    // As integers: NaN above infinity above the finite magnitudes.
+    alignas(64) std::int32_t bits_of[lane_count];
+    store(
+        max(bits(halves[0]) & magnitude_bits, bits(halves[1]) & magnitude_bits),
+        bits_of);
+    std::int32_t top = 0;
+    for (std::int32_t v : bits_of) top = v > top ? v : top;
+    float largest;
+    std::memcpy(&largest, &top, 4);
+    *out = {};
+    if (top >= 0x7F800000) {
+      out->scale = std::numeric_limits<float>::quiet_NaN();
+      out->scaled_sum = out->scale;
+      continue;
+    }
+    if (largest < 1e-30F) continue;
+    out->scale = largest / 127.0F;
+    const f32x16 inverse = set1(127.0F / largest);
+    for (int h = 0; h < 2; ++h) {
+      const i32x16 q = bits(halves[h] * inverse + set1(round_magic)) -
+                       bits(set1(round_magic));
+      alignas(64) std::int32_t values[lane_count];
+      store(q, values);
+      for (int l = 0; l < lane_count; ++l) {
+        out->q[lane_count * h + l] = static_cast<std::int8_t>(values[l]);
+        out->sums[h] += values[l];
+      }
+    }
+    out->scaled_sum =
+        out->scale * static_cast<float>(out->sums[0] + out->sums[1]);
+  }
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace vouch::kernels
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace vouch::kernels {
+
+HWY_EXPORT(all_float_tiles);
+HWY_EXPORT(all_quantize_blocks);
+
+void float_tiles(const tile_range& range) {
+  HWY_DYNAMIC_DISPATCH(all_float_tiles)(range);
+}
+
+void quantize_blocks(const float* x, std::int64_t blocks,
+                     activation_block* out) {
+  HWY_DYNAMIC_DISPATCH(all_quantize_blocks)(x, blocks, out);
+}
+
+}  // namespace vouch::kernels
+#endif  // HWY_ONCE
