@@ -83,7 +83,7 @@ HWY_INLINE mask16 operator<(f32x16 a, f32x16 b) {
   VOUCH_EACH(mask16, hn::Lt(a.v[i], b.v[i]));
 }
 HWY_INLINE mask16 is_nan(f32x16 a) {
-  VOUCH_EACH(mask16, hn::Ne(a.v[i], a.v[i]));
+  VOUCH_EACH(mask16, hn::IsNaN(a.v[i]));
 }
 HWY_INLINE f32x16 select(mask16 m, f32x16 yes, f32x16 no) {
   VOUCH_EACH(f32x16, hn::IfThenElse(m.v[i], yes.v[i], no.v[i]));

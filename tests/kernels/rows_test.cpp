@@ -153,6 +153,20 @@ TEST(elementwise, equal_the_reference_in_bytes) {
   }
 }
 
+TEST(elementwise, a_nan_stays_one) {
+  on_every_target([&] {
+    thread_pool pool{1};
+    std::vector<float> gate(40, 1.0F);
+    gate[3] = std::nanf("");
+    gate[38] = std::nanf("");
+    const std::vector<float> up(40, 1.0F);
+    swiglu(gate.data(), up.data(), 40, gate.data(), pool);
+    for (std::size_t i = 0; i < 40; ++i) {
+      EXPECT_EQ(std::isnan(gate[i]), i == 3 || i == 38) << i;
+    }
+  });
+}
+
 TEST(elementwise, a_bias_reaches_every_row_and_nothing_between) {
   const std::int64_t n = 21;
   const std::int64_t stride = 25;
@@ -195,6 +209,9 @@ TEST(log_sum_exp, equals_the_reference_in_bytes) {
   on_every_target([&] {
     EXPECT_EQ(log_sum_exp(masked.data(), 40), -infinity);
     EXPECT_TRUE(std::isnan(log_sum_exp(broken.data(), 40)));
+    std::swap(broken[37], broken[5]);
+    EXPECT_TRUE(std::isnan(log_sum_exp(broken.data(), 40)));
+    std::swap(broken[37], broken[5]);
   });
 }
 
