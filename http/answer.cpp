@@ -1,0 +1,254 @@
+#include "http/answer.hpp"
+
+#include <utility>
+
+#include <boost/json.hpp>
+
+namespace vouch::http {
+
+namespace json = boost::json;
+
+namespace {
+
+json::value or_null(const std::string& text) {
+  if (text.empty()) return nullptr;
+  return json::value(text);
+}
+
+}  // namespace
+
+std::string sse_event(std::string_view data) {
+  std::string event = "data: ";
+  event += data;
+  event += "\n\n";
+  return event;
+}
+
+answer::answer(const generation_job& job, answer_stamp stamp,
+               token_bytes_function token_bytes)
+    : kind_{job.kind},
+      n_{job.n},
+      stream_{job.stream},
+      include_usage_{job.include_usage},
+      logprobs_{job.logprobs},
+      prompt_logprobs_{job.prompt_logprobs},
+      echo_{job.echo},
+      stamp_{std::move(stamp)},
+      token_bytes_{std::move(token_bytes)},
+      choices_(job.requests.size() * static_cast<std::size_t>(job.n)),
+      waiting_{job.requests.size()},
+      running_{job.requests.size()} {
+  std::size_t index = 0;
+  for (const auto& request : job.requests)
+    progress_[request.id].index = index++;
+}
+
+void answer::apply(generation_event event) {
+  if (done()) return;
+  std::visit(
+      [this](auto& value) {
+        const auto found = progress_.find(value.id);
+        if (found == progress_.end() || found->second.ended) return;
+        on(value, found->second);
+      },
+      event);
+}
+
+void answer::on(const actors::started& event, progress& state) {
+  if (std::exchange(state.started, true)) return;
+  if (state.index == 0) seed_ = static_cast<std::int64_t>(event.seed);
+  if (--waiting_ == 0) stream_roles();
+}
+
+void answer::on(actors::tokens& event, progress& state) {
+  if (event.choice < 0 || event.choice >= n_) return;
+  const auto index = state.index * static_cast<std::size_t>(n_) +
+                     static_cast<std::size_t>(event.choice);
+  if (stream_) return stream_tokens(index, event);
+  auto& into = choices_[index];
+  into.text += event.text;
+  if (!event.finish_reason.empty()) into.finish_reason = event.finish_reason;
+  if (!event.stop_reason.empty()) into.stop_reason = event.stop_reason;
+  if (logprobs_ || prompt_logprobs_) {
+    for (auto& token : event.prompt) into.prompt.push_back(std::move(token));
+    for (auto& token : event.emitted) into.emitted.push_back(std::move(token));
+  }
+}
+
+void answer::on(const actors::finished& event, progress& state) {
+  state.ended = true;
+  prompt_tokens_ += event.prompt_tokens;
+  completion_tokens_ += event.completion_tokens;
+  cached_tokens_ += event.cached_tokens;
+  if (--running_ == 0) stream_end();
+}
+
+void answer::on(const actors::failed& event, progress& state) {
+  state.ended = true;
+  cancelled_ = event.kind == actors::failure::cancelled;
+  error_ = from_failure(event);
+  if (stream_ && started())
+    out_ += "event: error\n" + sse_event(error_->json());
+}
+
+json::object answer::stamped(std::string_view object) const {
+  json::object result;
+  result["id"] = stamp_.id;
+  result["object"] = json::string_view{object.data(), object.size()};
+  result["created"] = stamp_.created;
+  result["model"] = stamp_.model;
+  result["system_fingerprint"] = or_null(stamp_.fingerprint);
+  return result;
+}
+
+json::object answer::usage() const {
+  json::object result;
+  result["prompt_tokens"] = prompt_tokens_;
+  result["completion_tokens"] = completion_tokens_;
+  result["total_tokens"] = prompt_tokens_ + completion_tokens_;
+  result["prompt_tokens_details"] = {{"cached_tokens", cached_tokens_}};
+  result["completion_tokens_details"] = {{"accepted_prediction_tokens", 0},
+                                         {"rejected_prediction_tokens", 0}};
+  return result;
+}
+
+void answer::add_chunk(json::object choice_object) {
+  auto chunk = stamped(kind_ == generation_kind::chat ? "chat.completion.chunk"
+                                                      : "text_completion");
+  json::array choices;
+  choices.push_back(std::move(choice_object));
+  chunk["choices"] = std::move(choices);
+  if (include_usage_) chunk["usage"] = nullptr;
+  out_ += sse_event(json::serialize(chunk));
+}
+
+void answer::stream_roles() {
+  if (!stream_ || kind_ != generation_kind::chat) return;
+  // Tokens of prompts admitted earlier may stand in out_ already.
+  auto later = std::exchange(out_, {});
+  for (std::size_t i = 0; i < choices_.size(); ++i) {
+    json::object choice;
+    choice["index"] = i;
+    choice["delta"] = {{"role", "assistant"}, {"content", ""}};
+    choice["logprobs"] = nullptr;
+    choice["finish_reason"] = nullptr;
+    add_chunk(std::move(choice));
+  }
+  out_ += later;
+}
+
+// What logprobs show: an echoed prompt first.
+std::vector<actors::token_info> answer::shown_tokens(
+    const actors::tokens& event) const {
+  std::vector<actors::token_info> tokens;
+  if (echo_) tokens = event.prompt;
+  tokens.insert(tokens.end(), event.emitted.begin(), event.emitted.end());
+  return tokens;
+}
+
+void answer::stream_tokens(std::size_t index, const actors::tokens& event) {
+  const auto tokens =
+      logprobs_ ? shown_tokens(event) : std::vector<actors::token_info>{};
+  const bool last = !event.finish_reason.empty();
+  const bool chat = kind_ == generation_kind::chat;
+  const bool content = !event.text.empty() || !tokens.empty();
+  if (!content && !last) return;
+  auto choice_start = [&] {
+    json::object choice;
+    choice["index"] = index;
+    return choice;
+  };
+  if (content || !chat) {
+    auto choice = choice_start();
+    if (chat) {
+      choice["delta"] = {{"content", event.text}};
+    } else {
+      choice["text"] = event.text;
+    }
+    choice["logprobs"] = nullptr;
+    if (!tokens.empty()) {
+      choice["logprobs"] =
+          chat ? chat_logprobs(tokens, token_bytes_)
+               : completion_logprobs(tokens, choices_[index].offset,
+                                     token_bytes_);
+    }
+    choice["finish_reason"] = nullptr;
+    if (!chat && last) {
+      choice["finish_reason"] = event.finish_reason;
+      if (!event.stop_reason.empty()) choice["stop_reason"] = event.stop_reason;
+    }
+    add_chunk(std::move(choice));
+  }
+  if (chat && last) {
+    auto choice = choice_start();
+    choice["delta"] = json::object{};
+    choice["logprobs"] = nullptr;
+    choice["finish_reason"] = event.finish_reason;
+    if (!event.stop_reason.empty()) choice["stop_reason"] = event.stop_reason;
+    add_chunk(std::move(choice));
+  }
+}
+
+void answer::stream_end() {
+  if (!stream_) return;
+  if (include_usage_) {
+    auto chunk =
+        stamped(kind_ == generation_kind::chat ? "chat.completion.chunk"
+                                               : "text_completion");
+    chunk["choices"] = json::array{};
+    chunk["usage"] = usage();
+    out_ += sse_event(json::serialize(chunk));
+  }
+  out_ += sse_event("[DONE]");
+}
+
+std::string answer::take_stream() {
+  if (!stream_ || !started()) return {};
+  return std::exchange(out_, {});
+}
+
+json::object answer::choice_object(std::size_t index) const {
+  const auto& from = choices_[index];
+  const bool chat = kind_ == generation_kind::chat;
+  json::object choice;
+  choice["index"] = index;
+  if (chat) {
+    choice["message"] = {
+        {"role", "assistant"}, {"content", from.text}, {"refusal", nullptr}};
+  } else {
+    choice["text"] = from.text;
+  }
+  choice["logprobs"] = nullptr;
+  if (logprobs_) {
+    actors::tokens all;
+    all.prompt = from.prompt;
+    all.emitted = from.emitted;
+    const auto tokens = shown_tokens(all);
+    std::size_t offset = 0;
+    choice["logprobs"] =
+        chat ? chat_logprobs(tokens, token_bytes_)
+             : completion_logprobs(tokens, offset, token_bytes_);
+  }
+  choice["finish_reason"] = or_null(from.finish_reason);
+  if (!from.stop_reason.empty()) choice["stop_reason"] = from.stop_reason;
+  if (prompt_logprobs_ && !chat)
+    choice["prompt_logprobs"] = prompt_logprobs(from.prompt, token_bytes_);
+  return choice;
+}
+
+std::string answer::body() const {
+  const bool chat = kind_ == generation_kind::chat;
+  auto result = stamped(chat ? "chat.completion" : "text_completion");
+  json::array choices;
+  for (std::size_t i = 0; i < choices_.size(); ++i)
+    choices.push_back(choice_object(i));
+  result["choices"] = std::move(choices);
+  result["usage"] = usage();
+  result["seed"] = seed_;
+  if (prompt_logprobs_ && chat)
+    result["prompt_logprobs"] =
+        prompt_logprobs(choices_.front().prompt, token_bytes_);
+  return json::serialize(result);
+}
+
+}  // namespace vouch::http

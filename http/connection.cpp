@@ -1,0 +1,126 @@
+#include "http/connection.hpp"
+
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+#include <utility>
+
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/write.hpp>
+
+namespace vouch::http {
+
+namespace net = boost::asio;
+using boost::system::error_code;
+
+namespace {
+
+constexpr double linger_seconds = 2.0;
+constexpr std::size_t linger_bytes = std::size_t{16} << 20;
+
+}  // namespace
+
+connection::connection(net::ip::tcp::socket socket, double write_timeout_s)
+    : socket_{std::move(socket)},
+      deadline_{socket_.get_executor()},
+      write_timeout_s_{write_timeout_s} {
+  error_code ignored;
+  socket_.set_option(net::ip::tcp::no_delay{true}, ignored);
+  // Bounded, so that a reader that stops is noticed.
+  socket_.set_option(net::socket_base::send_buffer_size{256 << 10}, ignored);
+}
+
+void connection::arm(double seconds) {
+  timed_out_ = false;
+  const auto number = ++deadline_number_;
+  deadline_.expires_after(std::chrono::duration_cast<clock::duration>(
+      std::chrono::duration<double>{seconds}));
+  deadline_.async_wait([self = shared_from_this(), number](error_code ec) {
+    if (ec || number != self->deadline_number_ || self->closed()) return;
+    self->timed_out_ = true;
+    error_code ignored;
+    self->socket_.cancel(ignored);
+  });
+}
+
+void connection::disarm() {
+  ++deadline_number_;
+  deadline_.cancel();
+}
+
+void connection::queue(std::string bytes) {
+  if (closed()) return;
+  if (pending_.empty()) {
+    pending_ = std::move(bytes);
+  } else {
+    pending_ += bytes;
+  }
+  if (!writing_now_) flush();
+}
+
+void connection::flush() {
+  writing_now_ = true;
+  in_flight_ = std::exchange(pending_, {});
+  arm(write_timeout_s_);
+  net::async_write(
+      socket_, net::buffer(in_flight_),
+      [self = shared_from_this()](error_code ec, std::size_t) {
+        self->writing_now_ = false;
+        if (self->closed()) return;
+        if (ec) {
+          const bool late = self->timed_out_;
+          self->close_hard();
+          self->on_write_failure(late ? "write_timeout" : "write_failed");
+        } else if (!self->pending_.empty()) {
+          self->flush();
+        } else {
+          self->disarm();
+          self->on_drained();
+        }
+      });
+}
+
+peer_state connection::look_at_peer() {
+  if (closed()) return peer_state::gone;
+  tcp_info info{};
+  socklen_t size = sizeof info;
+  if (getsockopt(socket_.native_handle(), IPPROTO_TCP, TCP_INFO, &info,
+                 &size) != 0)
+    return peer_state::gone;
+  if (info.tcpi_state == TCP_CLOSE) return peer_state::gone;
+  if (info.tcpi_state == TCP_CLOSE_WAIT) return peer_state::half_closed;
+  return peer_state::open;
+}
+
+void connection::close_hard() {
+  error_code ignored;
+  socket_.set_option(net::socket_base::linger{true, 0}, ignored);
+  close();
+}
+
+void connection::close() {
+  disarm();
+  error_code ignored;
+  socket_.close(ignored);
+}
+
+void connection::close_gently() {
+  if (closed()) return;
+  error_code failed;
+  socket_.shutdown(net::socket_base::shutdown_send, failed);
+  if (failed) return close();
+  arm(linger_seconds);
+  discard();
+}
+
+void connection::discard() {
+  in_flight_.resize(4096);
+  socket_.async_read_some(
+      net::buffer(in_flight_),
+      [self = shared_from_this()](error_code ec, std::size_t bytes) {
+        self->discarded_ += bytes;
+        if (ec || self->discarded_ > linger_bytes) return self->close();
+        self->discard();
+      });
+}
+
+}  // namespace vouch::http

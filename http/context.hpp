@@ -1,0 +1,60 @@
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/thread_pool.hpp>
+
+#include "http/backend.hpp"
+#include "runtime/config.hpp"
+
+namespace vouch::http {
+
+class session;
+
+/// The sessions that are open, for draining and stopping. Safe from any
+/// thread.
+class session_registry {
+ public:
+  void add(const std::shared_ptr<session>& item);
+  void remove(session* item);
+  std::size_t size() const;
+  std::vector<std::shared_ptr<session>> all() const;
+  /// True when no session is left before `deadline`.
+  bool wait_until_empty(std::chrono::steady_clock::time_point deadline);
+
+ private:
+  mutable std::mutex mutex_;
+  std::condition_variable empty_;
+  std::map<session*, std::weak_ptr<session>> items_;
+};
+
+/// What the listener and all sessions share.
+struct server_context {
+  server_context(std::unique_ptr<backend> side, const runtime::config& config)
+      : settings{config}, model_side{std::move(side)} {}
+
+  runtime::config settings;
+  std::unique_ptr<backend> model_side;
+  /// Shared, because a generation's last events may come after the server.
+  std::shared_ptr<boost::asio::io_context> io =
+      std::make_shared<boost::asio::io_context>();
+  /// Runs what is too long for an I/O thread (tokenising, templates, big
+  /// bodies).
+  boost::asio::thread_pool workers{2};
+  std::atomic<int> queued_work{0};
+  std::atomic<bool> draining{false};
+  session_registry sessions;
+};
+
+/// Deferred work that may wait at a time; more is refused with 503.
+inline constexpr int max_queued_work = 256;
+
+}  // namespace vouch::http

@@ -1,0 +1,204 @@
+#include "http/session.hpp"
+
+#include <utility>
+
+#include <boost/asio/post.hpp>
+#include <boost/beast/core/string.hpp>
+#include <boost/beast/http/error.hpp>
+#include <boost/beast/http/read.hpp>
+
+#include "http/text.hpp"
+
+// The reading side of a session; session_answer.cpp has the answering side.
+
+namespace vouch::http {
+
+namespace net = boost::asio;
+namespace beast = boost::beast;
+using boost::system::error_code;
+
+namespace {
+
+// A body this small is read before an early answer, so that the connection
+// can go on.
+constexpr std::uint64_t small_body = 64 << 10;
+
+std::string text(beast::string_view view) { return {view.data(), view.size()}; }
+
+request_head head_of(
+    const beast::http::request<beast::http::string_body>& message) {
+  using beast::http::field;
+  request_head head;
+  head.method = text(message.method_string());
+  head.target = text(message.target());
+  head.content_type = text(message[field::content_type]);
+  head.content_encoding = text(message[field::content_encoding]);
+  const auto authorization = message[field::authorization];
+  constexpr beast::string_view scheme = "Bearer ";
+  if (authorization.size() > scheme.size() &&
+      beast::iequals(authorization.substr(0, scheme.size()), scheme)) {
+    head.key = text(authorization.substr(scheme.size()));
+  } else {
+    head.key = text(message["x-api-key"]);
+  }
+  return head;
+}
+
+}  // namespace
+
+session::session(net::ip::tcp::socket socket, server_context& context)
+    : connection{std::move(socket), context.settings.server.write_timeout},
+      context_{context},
+      look_timer_{socket_.get_executor()} {}
+
+session::~session() { context_.sessions.remove(this); }
+
+std::shared_ptr<session> session::self() {
+  return std::static_pointer_cast<session>(shared_from_this());
+}
+
+void session::start() {
+  net::post(executor(), [self = self()] { self->do_read(); });
+}
+
+void session::close_when_idle() {
+  net::post(executor(), [self = self()] {
+    self->now_.how.keep_alive = false;
+    if (self->reading_head_ && !self->closed()) self->close();
+  });
+}
+
+void session::abort() {
+  net::post(executor(), [self = self()] {
+    if (self->now_.begin != clock::time_point{}) {
+      self->disconnect("shutdown");
+    } else {
+      self->close_hard();
+    }
+  });
+}
+
+void session::refuse() {
+  net::post(executor(), [self = self()] {
+    self->now_.begin = clock::now();
+    self->now_.how.keep_alive = false;
+    self->now_.record.request_id = request_id({});
+    self->now_.record.method = "-";
+    self->now_.record.route = "-";
+    self->respond(
+        error_reply({503, "too many connections", {}, "too_many_connections"}));
+  });
+}
+
+void session::do_read() {
+  if (closed()) return;
+  const auto number = now_.number + 1;
+  now_ = exchange{};
+  now_.number = number;
+  if (context_.draining) return close();
+  const auto& server = context_.settings.server;
+  parser_.emplace();
+  parser_->header_limit(static_cast<std::uint32_t>(server.max_header_bytes));
+  parser_->body_limit(static_cast<std::uint64_t>(server.max_body_bytes));
+  reading_head_ = true;
+  arm(server.idle_timeout);
+  beast::http::async_read_header(
+      socket_, buffer_, *parser_,
+      [self = self()](error_code ec, std::size_t) { self->on_header(ec); });
+}
+
+void session::on_header(error_code ec) {
+  reading_head_ = false;
+  if (closed()) return;
+  const bool silent = !parser_->got_some() && buffer_.size() == 0;
+  if (ec && silent) return close();
+  disarm();
+  begin_exchange();
+  if (ec) return on_bad_request(ec);
+
+  const auto& message = parser_->get();
+  const auto expect = message[beast::http::field::expect];
+  const bool continue_wanted = beast::iequals(expect, "100-continue");
+  if (!expect.empty() && !continue_wanted) {
+    now_.target.answer = error_reply(
+        {417, "expect: only 100-continue is known", {}, "expectation_failed"});
+  }
+  if (parser_->is_done()) return dispatch();
+  const auto length = parser_->content_length();
+  if (now_.target.answer &&
+      (continue_wanted || !length || *length > small_body)) {
+    now_.how.keep_alive = false;
+    return respond(*now_.target.answer);
+  }
+  if (continue_wanted && message.version() >= 11) {
+    queue("HTTP/1.1 100 Continue\r\n\r\n");  // on_drained reads the body
+  } else {
+    do_read_body();
+  }
+}
+
+// Takes from the head what the answer needs; works on a broken head too.
+void session::begin_exchange() {
+  const auto& message = parser_->get();
+  const auto head = head_of(message);
+  now_.begin = clock::now();
+  now_.how.minor_version = message.version() == 10 ? 0 : 1;
+  now_.how.keep_alive = message.keep_alive() && !context_.draining;
+  now_.how.head_only = head.method == "HEAD";
+  now_.target = route(head, context_.settings.server.api_keys);
+  now_.record.request_id = request_id(text(message["x-request-id"]));
+  now_.record.method = message.method() == beast::http::verb::unknown
+                           ? "-"
+                           : text(message.method_string());
+  now_.record.route = now_.target.name;
+}
+
+void session::do_read_body() {
+  arm(context_.settings.server.idle_timeout);
+  beast::http::async_read(
+      socket_, buffer_, *parser_,
+      [self = self()](error_code ec, std::size_t) { self->on_body(ec); });
+}
+
+void session::on_body(error_code ec) {
+  if (closed()) return;
+  disarm();
+  if (ec) return on_bad_request(ec);
+  dispatch();
+}
+
+// A request that cannot be read to its end: an answer where the peer can
+// still take one, then the connection's end.
+void session::on_bad_request(error_code ec) {
+  using beast::http::error;
+  now_.how.keep_alive = false;
+  if (timed_out()) {
+    respond(error_reply(
+        {408, "the request did not arrive in time", {}, "request_timeout"}));
+  } else if (ec == error::header_limit || ec == error::buffer_overflow) {
+    respond(error_reply(
+        {431,
+         "the header is larger than " +
+             std::to_string(context_.settings.server.max_header_bytes) +
+             " bytes",
+         {},
+         "header_too_large"}));
+  } else if (ec == error::body_limit) {
+    respond(error_reply(
+        {413,
+         "the body is larger than " +
+             std::to_string(context_.settings.server.max_body_bytes) + " bytes",
+         {},
+         "body_too_large"}));
+  } else if (ec.category() ==
+             make_error_code(error::end_of_stream).category()) {
+    respond(error_reply({400,
+                         "this is not a whole HTTP request: " + ec.message(),
+                         {},
+                         "bad_request"}));
+  } else {
+    disconnect("read_failed");
+  }
+}
+
+}  // namespace vouch::http
