@@ -35,6 +35,7 @@ class pick_error : public std::runtime_error {
 ///  3. repetition penalty (prompt and generated), presence and frequency
 ///     penalties (generated only);
 ///  4. min_tokens and ignore_eos: minus infinity on the end-of-generation set;
+///     ids from vocab_limit on are out too;
 ///  5. (a later issue: grammar mask)
 ///  6. temperature 0: the largest value, the lowest id on ties. Otherwise:
 ///  7. divide by the temperature; candidates ordered by (value descending, id

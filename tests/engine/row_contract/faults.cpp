@@ -11,10 +11,6 @@ namespace {
 
 constexpr std::int64_t block = kernels::kv_block_tokens;
 
-void nudge(float& value) {
-  value = std::bit_cast<float>(std::bit_cast<std::uint32_t>(value) ^ 1U);
-}
-
 const kernels::attention_rows& sequence_of(const engine::forward_rows& rows,
                                            std::int64_t row) {
   for (const auto& sequence : rows.sequences) {
@@ -31,8 +27,13 @@ bool is_cut(const kernels::attention_rows& sequence) {
 
 }  // namespace
 
-faulty_model::faulty_model(std::shared_ptr<engine::model> inner, fault kind)
-    : inner_{std::move(inner)}, kind_{kind} {}
+faulty_model::faulty_model(std::shared_ptr<engine::model> inner, fault kind,
+                           int bit)
+    : inner_{std::move(inner)}, kind_{kind}, flip_{1U << bit} {}
+
+void faulty_model::nudge(float& value) const {
+  value = std::bit_cast<float>(std::bit_cast<std::uint32_t>(value) ^ flip_);
+}
 
 const engine::model_config& faulty_model::config() const {
   return inner_->config();

@@ -32,10 +32,11 @@ enum class fault : std::uint8_t {
   poison,
 };
 
-/// `inner` with one fault. Needs a KV cache of f32.
+/// `inner` with one fault. Needs a KV cache of f32 where the fault is in it.
 class faulty_model final : public engine::model {
  public:
-  faulty_model(std::shared_ptr<engine::model> inner, fault kind);
+  /// `bit` is the one of a number that is flipped, 0 the lowest.
+  faulty_model(std::shared_ptr<engine::model> inner, fault kind, int bit = 0);
 
   const engine::model_config& config() const override;
   std::size_t weight_bytes() const override;
@@ -51,6 +52,7 @@ class faulty_model final : public engine::model {
              std::int64_t position, const stored_row& row) const;
   void nudge_kv(const engine::kv_memory& kv, const std::int32_t* table,
                 std::int64_t position) const;
+  void nudge(float& value) const;
   void poison_unused_rows(const engine::forward_rows& rows,
                           const engine::kv_memory& kv) const;
   void nudge_logits(const engine::forward_rows& rows, float* logits,
@@ -62,6 +64,7 @@ class faulty_model final : public engine::model {
 
   std::shared_ptr<engine::model> inner_;
   fault kind_;
+  std::uint32_t flip_;
   /// By the last block a sequence wrote: the end of what it wrote there.
   std::map<std::int32_t, std::int64_t> written_to_;
 };
