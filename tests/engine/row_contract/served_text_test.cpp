@@ -99,7 +99,9 @@ std::vector<sequence_start> wanted_sequences(std::int64_t vocab_size) {
     s.sampling.frequency_penalty = i % 5 == 0 ? 0.7F : 0.0F;
     s.sampling.repetition_penalty = i % 7 == 0 ? 1.3F : 1.0F;
     if (i % 6 == 1) {
-      s.sampling.stop_tokens = {token(), token(), token(), token()};
+      s.sampling.stop_tokens.resize(40);
+      std::generate(s.sampling.stop_tokens.begin(),
+                    s.sampling.stop_tokens.end(), token);
       std::sort(s.sampling.stop_tokens.begin(), s.sampling.stop_tokens.end());
       s.sampling.min_tokens = 3;
     }
@@ -253,7 +255,7 @@ TEST_F(served_text_test, EqualsTheTextAlone) {
   }
   EXPECT_GT(preemptions, 20U);
   EXPECT_GT(hits, 100U);
-  std::printf("%lu preemptions, %lu prefix hits\n",
+  std::printf("%lu preemptions, %lu tokens from the prefix cache\n",
               static_cast<unsigned long>(preemptions),
               static_cast<unsigned long>(hits));
 }
