@@ -183,6 +183,11 @@ std::string prefix_cache::check() const {
     if (n.parent >= 0) {
       if (nodes_[at(n.parent)].serial == 0) return "a cached parent is gone";
       ++children[at(n.parent)];
+      // Otherwise blocks would look free that cannot be evicted.
+      if (pool_->references(n.block) > 1 &&
+          pool_->references(nodes_[at(n.parent)].block) == 1) {
+        return "a cached block is held, but not the one before it";
+      }
     }
     if (lookup(n.parent, n.tokens) != static_cast<std::int32_t>(i)) {
       return "a cached block cannot be found, or stands twice";

@@ -19,37 +19,34 @@ block_id scheduler::impl::take_block() {
   return pool.take();
 }
 
-void scheduler::impl::register_blocks(sequence& s, bool leaving) {
+void scheduler::impl::register_blocks(sequence& s) {
   if (!rules.cache.prefix_cache || s.prompt_logprobs) return;
   // Rows of tokens that were not emitted never count.
   const std::int64_t full = std::min(s.computed, s.size()) / block_tokens;
-  const bool in_flight = s.last_step > completed;
-  bool mixed = s.mixed_path;
   while (s.registered < full) {
-    const auto i = static_cast<std::size_t>(s.registered);
     const std::span<const token_id> key{
         s.tokens.data() + s.registered * block_tokens,
         static_cast<std::size_t>(block_tokens)};
-    const block_id own = s.blocks[i];
+    block_id& own = s.blocks[static_cast<std::size_t>(s.registered)];
     auto node = cache.child(s.node, key);
     if (!cache.valid(node)) {
       // Whoever shares this block must hold the cache's blocks before it, or
-      // those could look free while they are not.
-      if (mixed && pool.references(own) > 1) return;
+      // those would look free while they are not.
+      if (s.mixed_path && pool.references(own) > 1) return;
       node = cache.insert(s.node, key, own);
     } else if (const block_id twin = cache.block(node); twin != own) {
       // Somebody computed the same block first. Equal prefixes have equal
-      // rows, so the sequence goes on with that one.
-      mixed = true;
-      if (!leaving) {
-        if (in_flight ||
-            (pool.references(twin) == 1 && pool.references(own) > 1)) {
-          return;
-        }
-        pool.add_reference(twin);
-        pool.drop_reference(own);
-        s.blocks[i] = twin;
-        s.mixed_path = true;
+      // rows, so the sequence goes on with that one, if no reservation needs
+      // it; its own stays for as long as a step in flight reads it.
+      if (pool.references(twin) == 1 && available() <= 0) return;
+      pool.add_reference(twin);
+      const grave g{s.last_step, {own}, -1};
+      own = twin;
+      s.mixed_path = true;
+      if (g.after > completed) {
+        graves.push_back(g);
+      } else {
+        bury(g);
       }
     }
     s.node = node;
@@ -59,7 +56,7 @@ void scheduler::impl::register_blocks(sequence& s, bool leaving) {
 
 void scheduler::impl::give_back(sequence& s, bool keep_in_cache) {
   if (keep_in_cache) {
-    register_blocks(s, true);
+    register_blocks(s);
     if (rules.cache.prefix_cache && !s.prompt_logprobs) {
       cache.touch(std::span{s.tokens}.first(
           static_cast<std::size_t>(std::min(s.computed, s.size()))));

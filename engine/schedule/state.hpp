@@ -101,7 +101,7 @@ struct scheduler::impl {
   std::int64_t available() const;
   block_id take_block();
   /// Puts a sequence's completed full blocks into the prefix cache.
-  void register_blocks(sequence& s, bool leaving);
+  void register_blocks(sequence& s);
   /// Takes everything a sequence holds; what a step in flight uses is kept
   /// until that step has completed.
   void give_back(sequence& s, bool keep_in_cache);

@@ -62,7 +62,7 @@ std::vector<sequence_update> scheduler::impl::update(
       // Rows of a failed sequence serve nobody else.
       erase(s, u.reason != finish_reason::failed);
     } else {
-      register_blocks(s, false);
+      register_blocks(s);
     }
     if (u.finished || !u.tokens.empty() || !u.prompt_logprobs.empty()) {
       updates.push_back(std::move(u));

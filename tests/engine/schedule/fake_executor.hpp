@@ -120,7 +120,7 @@ class fake_executor {
     flight f;
     f.result.id = work.id;
     f.result.seconds = 0.001;
-    copy_blocks(work);
+    copy_blocks(work, f);
     bool prefill_seen = false;
     for (const auto& item : work.items) {
       ASSERT_TRUE(f.slots.insert(item.slot).second) << "two items of a slot";
@@ -163,20 +163,22 @@ class fake_executor {
         .at(static_cast<std::size_t>(position % 16));
   }
 
-  void copy_blocks(const step& work) {
+  void copy_blocks(const step& work, flight& f) {
     std::set<block_id> targets;
     for (const auto& copy : work.copies) {
       ASSERT_EQ(targets.count(copy.from), 0U) << "copies a copy";
       ASSERT_TRUE(targets.insert(copy.to).second);
       blocks_.at(static_cast<std::size_t>(copy.to)) =
           blocks_.at(static_cast<std::size_t>(copy.from));
-      // The target is in a table of this very step.
-      bool used = false;
-      for (const auto& item : work.items) {
-        used = used || std::find(item.blocks.begin(), item.blocks.end(),
-                                 copy.to) != item.blocks.end();
-      }
-      ASSERT_TRUE(used) << "a copy nobody uses";
+      // The target is in a table of this very step, which reads its rows
+      // through the source.
+      const auto user = std::find_if(
+          work.items.begin(), work.items.end(), [&](const step_item& item) {
+            const auto i = static_cast<std::size_t>(item.position / 16);
+            return i < item.blocks.size() && item.blocks[i] == copy.to;
+          });
+      ASSERT_NE(user, work.items.end()) << "a copy nobody uses";
+      f.read[copy.from][user->slot] = user->position % 16;
     }
   }
 

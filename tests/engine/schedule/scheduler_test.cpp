@@ -196,15 +196,33 @@ TEST(Scheduler, TwoLongOnesInASmallPoolBothEnd) {
         p.preempt.victim = victim;
         p.cache.prefix_cache = cache;
         harness h{p, pool_of(10), flights};
-        h.add(make_start(1, prompt_of(30, 1), 100));
+        auto first = make_start(1, prompt_of(60, 1), 100);
+        first.priority = 9;
+        h.add(first);
         h.add(make_start(2, prompt_of(30, 2), 100));
         h.drain();
+        // The oldest is never sent away, whatever its size and priority.
+        EXPECT_LE(h.all.at(1).max_gap, 2U);
         EXPECT_EQ(h.all.at(1).tokens.size(), 100U);
         EXPECT_EQ(h.all.at(2).tokens.size(), 100U);
         EXPECT_GT(h.sched.stats().preemptions, 0U);
       }
     }
   }
+}
+
+TEST(Scheduler, MemoryThatIsOnItsWayIsWaitedFor) {
+  policy p;
+  p.cache.prefix_cache = false;
+  harness h{p, pool_of(12), 2};
+  for (sequence_id i = 1; i <= 4; ++i) {
+    h.add(make_start(i, prompt_of(34 - 3 * static_cast<int>(i), i), 100));
+  }
+  // The victim's blocks come back with the step in flight; nobody else has to
+  // go meanwhile.
+  while (h.sched.stats().preemptions == 0) ASSERT_TRUE(h.turn());
+  EXPECT_EQ(h.sched.stats().preemptions, 1U);
+  h.drain();
 }
 
 TEST(Scheduler, AFullReservationIsNeverPreempted) {

@@ -164,7 +164,7 @@ TEST_P(Traces, EveryTextIsTheTextAlone) {
   std::uint64_t preemptions = 0;
   std::uint64_t hits = 0;
   std::uint64_t done = 0;
-  for (std::uint32_t seed = 1; seed <= 150; ++seed) {
+  for (std::uint32_t seed = 1; seed <= 100; ++seed) {
     trace_options o;
     o.seed = seed;
     std::tie(o.by, o.steps_in_flight) = GetParam();
@@ -179,9 +179,9 @@ TEST_P(Traces, EveryTextIsTheTextAlone) {
     done += t.h().all.size();
   }
   // The traces do reach what they are about.
-  EXPECT_GT(preemptions, 50U);
+  EXPECT_GT(preemptions, 30U);
   EXPECT_GT(hits, 1000U);
-  EXPECT_GT(done, 2000U);
+  EXPECT_GT(done, 1500U);
 }
 
 TEST_P(Traces, TheSameCallsGiveTheSamePlans) {
@@ -205,7 +205,7 @@ INSTANTIATE_TEST_SUITE_P(
     Policies, Traces,
     testing::Combine(testing::Values(order_by::fcfs, order_by::priority,
                                      order_by::shortest_prompt, order_by::fair),
-                     testing::Values(1, 2)));
+                     testing::Values(1, 2, 3)));
 
 }  // namespace
 }  // namespace vouch::engine::test
