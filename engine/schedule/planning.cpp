@@ -136,9 +136,12 @@ void scheduler::impl::add_prefill(draft& d, sequence& s, std::int64_t rows) {
 void scheduler::impl::plan_prefill(draft& d) {
   const std::int64_t budget = row_budget() - d.rows;
   if (budget <= 0) return;
+  // Whoever decodes but waits for memory does not hold prefill up.
   const bool decoding =
-      std::any_of(running.begin(), running.end(),
-                  [](const sequence* s) { return !s->prefilling(); });
+      d.rows > 0 ||
+      (!flights.empty() &&
+       std::any_of(running.begin(), running.end(),
+                   [](const sequence* s) { return !s->prefilling(); }));
   if (decoding &&
       steps_without_prefill < rules.prefill.decode_steps_between_chunks) {
     return;

@@ -1,6 +1,9 @@
 // Seeded random traces: whatever happens, every text is the text alone, and
 // nothing is lost.
+#include <cstdlib>
 #include <random>
+#include <string>
+#include <tuple>
 
 #include <gtest/gtest.h>
 
@@ -158,13 +161,19 @@ class trace {
   std::uint32_t ids_ = 0;
 };
 
+/// VOUCH_TRACES=5000 for a soak.
+std::uint32_t seeds() {
+  const char* count = std::getenv("VOUCH_TRACES");
+  return count != nullptr ? static_cast<std::uint32_t>(std::atoi(count)) : 100;
+}
+
 class Traces : public testing::TestWithParam<std::tuple<order_by, int>> {};
 
 TEST_P(Traces, EveryTextIsTheTextAlone) {
   std::uint64_t preemptions = 0;
   std::uint64_t hits = 0;
   std::uint64_t done = 0;
-  for (std::uint32_t seed = 1; seed <= 100; ++seed) {
+  for (std::uint32_t seed = 1; seed <= seeds(); ++seed) {
     trace_options o;
     o.seed = seed;
     std::tie(o.by, o.steps_in_flight) = GetParam();
