@@ -1,6 +1,7 @@
 #include "engine/sampling/candidates.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 
@@ -96,13 +97,60 @@ void keep_mass(std::vector<candidate>& candidates, const weighing& weigh,
   candidates.erase(last, candidates.end());
 }
 
+/// A nucleus of many: masses by steps of distance from the largest tell the
+/// step in which the target is reached; only that one is searched.
+void take_wide_nucleus(std::span<const float> row, const weighing& weigh,
+                       std::uint64_t target, std::vector<candidate>& out) {
+  constexpr float steps_per_unit = 8.0F;
+  constexpr auto steps =
+      static_cast<std::size_t>(-fixed_math::exp_floor * steps_per_unit) + 1;
+  constexpr std::size_t block = 256;
+  float distances[block];
+  thread_local std::vector<std::uint16_t> step_of;
+  step_of.resize(row.size());
+  std::array<std::uint64_t, steps> masses{};
+  for (std::size_t begin = 0; begin < row.size(); begin += block) {
+    const std::size_t count = std::min(block, row.size() - begin);
+    float weights[block];
+    weigh.weights(row.data() + begin, count, weights);
+    weigh.exponents(row.data() + begin, count, distances);
+    for (std::size_t i = 0; i < count; ++i) {
+      const auto step = static_cast<std::uint16_t>(
+          static_cast<std::int32_t>(distances[i] * -steps_per_unit));
+      step_of[begin + i] = step;
+      masses[step] += static_cast<std::uint64_t>(
+          static_cast<std::int64_t>(weights[i] * 0x1p40F));
+    }
+  }
+  std::size_t last = 0;
+  while (last + 1 < steps && masses[last] < target) {
+    target -= masses[last];
+    ++last;
+  }
+  thread_local std::vector<candidate> undecided;
+  undecided.clear();
+  out.clear();
+  for (std::size_t i = 0; i < row.size(); ++i) {
+    if (step_of[i] <= last && row[i] != minus_infinity) {
+      (step_of[i] < last ? out : undecided)
+          .push_back({row[i], static_cast<token_id>(i)});
+    }
+  }
+  keep_mass(undecided, weigh, target);
+  out.insert(out.end(), undecided.begin(), undecided.end());
+}
+
 }  // namespace
 
-void weighing::weights(const float* values, std::size_t n, float* out) const {
+void weighing::exponents(const float* values, std::size_t n, float* out) const {
   const weighing self = *this;  // out may not alias it
   for (std::size_t i = 0; i < n; ++i) {
     out[i] = fixed_math::clamp_exponent(self.scaled(values[i]));
   }
+}
+
+void weighing::weights(const float* values, std::size_t n, float* out) const {
+  exponents(values, n, out);
   for (std::size_t i = 0; i < n; ++i) {
     out[i] = fixed_math::exp_clamped(out[i]);
   }
@@ -158,19 +206,16 @@ void take_top(std::span<const float> row, std::size_t count,
 void take_nucleus(std::span<const float> row, const weighing& weigh,
                   float top_p, std::vector<candidate>& out) {
   const std::uint64_t target = nucleus_target(mass_of(row, weigh), top_p);
-  // Usually few candidates carry nearly everything: look at those within a
-  // distance of the largest, and widen it while they do not reach the target.
-  for (float distance = 6.0F;; distance *= 2.0F) {
-    const float threshold = distance > 48.0F
-                                ? minus_infinity
-                                : weigh.largest - distance * weigh.temperature;
-    out.clear();
-    gather(row, threshold, out);
-    if (threshold == minus_infinity || mass_of(out, weigh) >= target) {
-      break;
-    }
+  // Usually few candidates, near the largest, carry nearly everything.
+  constexpr float near = 6.0F;
+  constexpr std::size_t few = 1024;
+  out.clear();
+  gather(row, weigh.largest - near * weigh.temperature, out);
+  if (out.size() <= few && mass_of(out, weigh) >= target) {
+    keep_mass(out, weigh, target);
+  } else {
+    take_wide_nucleus(row, weigh, target, out);
   }
-  keep_mass(out, weigh, target);
 }
 
 void cut_nucleus(std::vector<candidate>& candidates, const weighing& weigh,

@@ -28,6 +28,8 @@ struct weighing {
 
   float scaled(float value) const { return (value - largest) / temperature; }
   float weight(float value) const { return fixed_math::exp(scaled(value)); }
+  /// scaled(), not below fixed_math::exp_floor, of n values.
+  void exponents(const float* values, std::size_t n, float* out) const;
   /// Weights of n values, vectorised; the same bytes as one by one.
   void weights(const float* values, std::size_t n, float* out) const;
   /// The weight in units of 2^-40, rounded down. Sums of these are exact, so a

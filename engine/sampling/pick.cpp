@@ -127,10 +127,12 @@ token_id draw(std::span<const float> row, std::size_t largest,
     take_nucleus(row, weigh, params.top_p, candidates);
   }
   race runners{weigh, noise};
+  runners.enter({row[largest], static_cast<token_id>(largest)});
   for (const auto& c : candidates) {
     const float weight = weigh.weight(c.value);
-    if (weight >= params.min_p) {
-      runners.enter(c);
+    const std::uint32_t bits = noise.bits(c.token);
+    if (weight >= params.min_p && runners.may_win(weight, bits)) {
+      runners.enter(c.token, c.value, bits);
     }
   }
   return runners.winner();

@@ -97,7 +97,7 @@ void compare(std::size_t n, int cases, std::uint32_t seed) {
 
 TEST(PickOracle, SmallRows) { compare(11, 4000, 1); }
 TEST(PickOracle, MediumRows) { compare(1000, 2000, 2); }
-TEST(PickOracle, VocabularySizedRows) { compare(49152, 60, 3); }
+TEST(PickOracle, VocabularySizedRows) { compare(49152, 80, 3); }
 
 TEST(Candidates, TopEqualsAFullSort) {
   generator random{4};
