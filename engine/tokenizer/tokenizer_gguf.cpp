@@ -158,9 +158,10 @@ merge_table read_merges(const gguf_file& file, const vocabulary& words) {
       if (!id) bad("needs a token " + std::string{text});
       return *id;
     };
+    const token_id first = id_of(left);
+    const token_id second = id_of(right);
     const std::string both = std::string{left} + std::string{right};
-    table.insert(id_of(left), id_of(right),
-                 {static_cast<std::uint32_t>(i), id_of(both)});
+    table.insert(first, second, {static_cast<std::uint32_t>(i), id_of(both)});
   }
   return table;
 }

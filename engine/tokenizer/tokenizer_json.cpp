@@ -60,9 +60,10 @@ void read_merge(const json_node& merges, std::size_t index,
     if (!id) fail(in_quotes(text) + " is not in the vocabulary");
     return *id;
   };
+  const token_id first = id_of(left);
+  const token_id second = id_of(right);
   const std::string both = std::string{left} + std::string{right};
-  table.insert(id_of(left), id_of(right),
-               {static_cast<std::uint32_t>(index), id_of(both)});
+  table.insert(first, second, {static_cast<std::uint32_t>(index), id_of(both)});
 }
 
 merge_table read_merges(const json_node& model, const vocabulary& words) {

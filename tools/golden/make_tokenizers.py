@@ -129,6 +129,7 @@ def llama3_like():
     t.decoder = decoders.ByteLevel()
     train(t, 420, initial_alphabet=pre.ByteLevel.alphabet())
     t.add_special_tokens(['<|begin_of_text|>', '<|eot_id|>'])
+    t.add_tokens([AddedToken('<think>', normalized=False)])
     bos = t.token_to_id('<|begin_of_text|>')
     t.post_processor = processors.Sequence([
         processors.ByteLevel(trim_offsets=False),
