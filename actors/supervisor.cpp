@@ -69,6 +69,7 @@ void start_serving(self_pointer self, load_result& loaded) {
   const auto limits = loaded.device->limits();
   auto model = make_serving(*loaded.parts, limits);
   state.setup.counters->scheduler_restarted();
+  state.serving_since = self->clock().now();
   state.engine =
       spawn_monitored(self, engine_behavior, std::move(loaded.device));
   state.scheduler = spawn_monitored(
@@ -91,6 +92,10 @@ void restart(self_pointer self) {
   if (state.engine) {
     self->send_exit(state.engine, caf::exit_reason::kill);
     return;
+  }
+  // A fault after a good while is a new one.
+  if (self->clock().now() - state.serving_since > std::chrono::minutes{1}) {
+    state.restarts = 0;
   }
   if (state.restarts >= state.setup.max_restarts) {
     warn(self, "the engine keeps failing; giving up");

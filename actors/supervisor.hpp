@@ -49,6 +49,7 @@ struct supervisor_state {
   std::unordered_map<caf::actor_addr, running> requests;
 
   int restarts = 0;
+  caf::actor_clock::time_point serving_since;
   bool draining = false;
   bool stopping = false;
   /// Who waits for the drain, and whether its deadline had to be enforced.

@@ -1,0 +1,354 @@
+#include <algorithm>
+#include <random>
+
+#include <gtest/gtest.h>
+
+#include "tests/actors/world.hpp"
+
+namespace vouch::actors {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using test::text_request;
+using test::world;
+
+engine::policy one_at_a_time() {
+  engine::policy rules;
+  rules.limits.max_running = 1;
+  return rules;
+}
+
+TEST(Deterministic, ARequestStartsAdvancesAndFinishesOnce) {
+  world all;
+  EXPECT_EQ(all.notices->state(), life::ready);
+  all.submit(text_request("a", "hello", 5));
+  all.run();
+  EXPECT_EQ(all.see("a").starts, 1);
+  EXPECT_EQ(all.see("a").terminals, 0);
+  all.run_to_end();
+  const auto seen = all.see("a");
+  EXPECT_EQ(seen.terminals, 1);
+  EXPECT_EQ(seen.misplaced, 0);
+  EXPECT_FALSE(seen.failed) << seen.error.message;
+  EXPECT_EQ(seen.choices.at(0).emitted.size(), 5U);
+  EXPECT_EQ(seen.choices.at(0).finish_reason, "length");
+  EXPECT_EQ(seen.start.prompt_tokens, 6);
+  EXPECT_EQ(seen.end.prompt_tokens, 6);
+  EXPECT_EQ(seen.end.completion_tokens, 5);
+}
+
+TEST(Deterministic, WhatArrivesDuringAStepJoinsTheNext) {
+  world all;
+  all.submit(text_request("a", "one", 8));
+  all.run();
+  for (const char* id : {"b", "c", "d"}) {
+    all.submit(text_request(id, id, 8));
+  }
+  all.run();
+  EXPECT_EQ(all.device()->steps_held(), 1U);
+  EXPECT_EQ(all.device()->oldest().items.size(), 1U);
+  all.finish_step();
+  EXPECT_EQ(all.device()->oldest().items.size(), 4U);
+  all.run_to_end();
+  for (const char* id : {"a", "b", "c", "d"}) {
+    EXPECT_EQ(all.see(id).end.completion_tokens, 8) << id;
+  }
+}
+
+TEST(Deterministic, AClientsDeathAborts) {
+  world all;
+  const auto client = all.client();
+  all.submit(text_request("a", "hello", 1000), client);
+  all.run();
+  all.finish_step();
+  EXPECT_EQ(all.counters->stats().running, 1);
+  caf::anon_send_exit(client, caf::exit_reason::kill);
+  all.run();
+  all.finish_step();
+  EXPECT_EQ(all.counters->stats().running, 0);
+  EXPECT_EQ(all.counters->stats().waiting, 0);
+  EXPECT_EQ(all.device()->steps_held(), 0U);
+  EXPECT_EQ(all.see("a").terminals, 0);  // there was nobody to tell
+}
+
+TEST(Deterministic, CancelEndsOnceWhereverTheRequestIs) {
+  world all{one_at_a_time()};
+  all.submit(text_request("running", "hello", 1000));
+  all.submit(text_request("waiting", "hello", 1000));
+  all.run();
+  all.finish_step();
+  for (const char* id : {"running", "waiting"}) {
+    all.cancel(id);
+    all.cancel(id);
+  }
+  all.run_to_end();
+  for (const char* id : {"running", "waiting"}) {
+    EXPECT_EQ(all.see(id).terminals, 1) << id;
+    EXPECT_EQ(all.see(id).error.kind, failure::cancelled) << id;
+  }
+  EXPECT_EQ(all.counters->stats().running, 0);
+  all.submit(text_request("next", "hello", 3));
+  all.run_to_end();
+  EXPECT_EQ(all.see("next").end.completion_tokens, 3);
+}
+
+TEST(Deterministic, AFullQueueRefusesBeforeTokenising) {
+  auto rules = one_at_a_time();
+  rules.limits.max_queued_requests = 2;
+  world all{rules};
+  all.submit(text_request("a", "hello", 50));
+  all.run();
+  for (const char* id : {"b", "c", "d"}) {
+    all.submit(text_request(id, "hello", 1));
+  }
+  all.run();
+  int refused = 0;
+  for (const char* id : {"b", "c", "d"}) {
+    const auto seen = all.see(id);
+    if (seen.failed) {
+      ++refused;
+      EXPECT_EQ(seen.error.kind, failure::queue_full);
+      EXPECT_EQ(seen.starts, 0);
+    }
+  }
+  EXPECT_EQ(refused, 1);
+  all.run_to_end();
+  EXPECT_NE(
+      all.counters->text().find("vouch_rejections_total{reason=\"queue_full\"} "
+                                "1"),
+      std::string::npos);
+}
+
+TEST(Deterministic, QueueTimeoutAndRequestTimeoutFail) {
+  auto rules = one_at_a_time();
+  rules.limits.queue_timeout = 1.0;
+  rules.limits.request_timeout = 3.0;
+  world all{rules};
+  all.submit(text_request("running", "hello", 1000));
+  all.run();
+  all.submit(text_request("waiting", "hello", 1000));
+  all.run();
+  all.advance(milliseconds{900});
+  EXPECT_EQ(all.see("waiting").terminals, 0);
+  all.advance(milliseconds{400});
+  EXPECT_EQ(all.see("waiting").error.kind, failure::timeout);
+  EXPECT_FALSE(all.see("waiting").error.message.empty());
+  EXPECT_EQ(all.see("running").terminals, 0);
+  all.finish_step();
+  all.advance(milliseconds{2000});
+  EXPECT_EQ(all.see("running").error.kind, failure::timeout);
+  all.run_to_end();
+  EXPECT_EQ(all.counters->stats().running, 0);
+}
+
+TEST(Deterministic, AStepThatNeverEndsMakesHealthFail) {
+  world all;
+  all.submit(text_request("a", "hello", 2));
+  all.run();
+  all.advance(seconds{59});
+  EXPECT_TRUE(all.notices->healthy());
+  all.advance(seconds{2});
+  EXPECT_FALSE(all.notices->healthy());
+  all.finish_step();
+  all.advance(milliseconds{200});
+  EXPECT_TRUE(all.notices->healthy());
+  all.run_to_end();
+  EXPECT_EQ(all.see("a").terminals, 1);
+}
+
+TEST(Deterministic, APolicyIsReplacedBetweenSteps) {
+  world all{one_at_a_time()};
+  all.submit(text_request("a", "hello", 10));
+  all.submit(text_request("b", "hello", 10));
+  all.run();
+  all.finish_step();
+  EXPECT_EQ(all.device()->oldest().items.size(), 1U);
+  caf::anon_send(all.supervisor, policy_change{{}});
+  all.run();
+  all.finish_step();
+  EXPECT_EQ(all.device()->oldest().items.size(), 2U);
+  EXPECT_NE(all.counters->text().find("vouch_config_generation 1"),
+            std::string::npos);
+  all.run_to_end();
+}
+
+TEST(Deterministic, DrainWaitsRefusesAndThenCancels) {
+  for (const bool in_time : {true, false}) {
+    world all;
+    all.submit(text_request("a", "hello", 3));
+    all.run();
+    caf::scoped_actor self{all.system, true};
+    const auto asked = self->request(all.supervisor, caf::infinite,
+                                     drain_atom_v, std::int64_t{5000});
+    all.run();
+    EXPECT_EQ(all.notices->state(), life::draining);
+    all.submit(text_request("late", "hello", 3));
+    all.run();
+    EXPECT_EQ(all.see("late").error.kind, failure::unavailable);
+    if (in_time) {
+      all.run_to_end();
+      EXPECT_FALSE(all.see("a").failed);
+    } else {
+      all.advance(milliseconds{5100});
+      EXPECT_EQ(all.see("a").error.kind, failure::cancelled);
+    }
+    EXPECT_EQ(all.see("a").terminals, 1);
+    bool answered = false;
+    const_cast<std::decay_t<decltype(asked)>&>(asked).receive(
+        [&](bool by_themselves) {
+          answered = true;
+          EXPECT_EQ(by_themselves, in_time);
+        },
+        [](const caf::error&) { FAIL(); });
+    EXPECT_TRUE(answered);
+  }
+}
+
+TEST(Deterministic, ADeadEngineIsReplaced) {
+  world all;
+  all.submit(text_request("a", "hello", 10));
+  all.run();
+  all.device()->break_next();
+  all.finish_step();  // the step after it meets the fault
+  const auto seen = all.see("a");
+  EXPECT_EQ(seen.terminals, 1);
+  EXPECT_EQ(seen.error.kind, failure::internal);
+  EXPECT_EQ(all.notices->state(), life::loading);
+  all.submit(text_request("early", "hello", 3));
+  all.run();
+  EXPECT_EQ(all.see("early").error.kind, failure::unavailable);
+  all.advance(milliseconds{200});
+  EXPECT_EQ(all.notices->state(), life::ready);
+  EXPECT_EQ(all.devices_made, 2);
+  all.submit(text_request("b", "hello", 3));
+  all.run_to_end();
+  EXPECT_EQ(all.see("b").end.completion_tokens, 3);
+}
+
+TEST(Deterministic, AnEngineThatKeepsDyingIsGivenUp) {
+  world all;
+  for (int i = 0; i < 6; ++i) {
+    ASSERT_EQ(all.notices->state(), life::ready) << i;
+    all.device()->break_next();
+    all.submit(text_request(std::string{"r"} + std::to_string(i), "hello", 3));
+    all.run();
+    all.advance(seconds{10});
+  }
+  EXPECT_EQ(all.notices->state(), life::failed);
+  EXPECT_FALSE(all.notices->healthy());
+  all.submit(text_request("last", "hello", 3));
+  all.run();
+  EXPECT_EQ(all.see("last").error.kind, failure::unavailable);
+}
+
+TEST(Deterministic, AFailedLoadAnswersUnavailable) {
+  world all{[]() -> components {
+    throw engine::input_error("model.gguf", "is no model");
+  }};
+  EXPECT_EQ(all.notices->state(), life::failed);
+  EXPECT_THROW(all.notices->wait_until_ready(), engine::input_error);
+  all.submit(text_request("a", "hello", 3));
+  all.run();
+  EXPECT_EQ(all.see("a").terminals, 1);
+  EXPECT_EQ(all.see("a").error.kind, failure::unavailable);
+}
+
+TEST(Deterministic, EchoOfNoTokensIsLegal) {
+  world all;
+  auto request = text_request("a", "hello", 0);
+  request.echo = true;
+  all.submit(request);
+  request.id = "scored";
+  request.sampling.logprobs = 1;
+  all.submit(request);
+  all.run_to_end();
+  for (const char* id : {"a", "scored"}) {
+    const auto seen = all.see(id);
+    ASSERT_FALSE(seen.failed) << seen.error.message;
+    EXPECT_EQ(seen.terminals, 1);
+    EXPECT_EQ(seen.text(), "hello");
+    EXPECT_EQ(seen.choices.at(0).prompt.size(), 6U);
+    EXPECT_EQ(seen.choices.at(0).emitted.size(), 0U);
+    EXPECT_EQ(seen.choices.at(0).finish_reason, "length");
+    EXPECT_EQ(seen.end.completion_tokens, 0);
+  }
+  EXPECT_EQ(all.see("scored").choices.at(0).prompt[3].logprob, -0.5F);
+  EXPECT_EQ(all.counters->stats().running, 0);
+}
+
+/// Whatever happens in whatever order, a living client gets one terminal event.
+TEST(Deterministic, OneTerminalEventUnderRandomAborts) {
+  for (std::uint32_t seed = 0; seed < 40; ++seed) {
+    std::mt19937 random{seed};
+    const auto below = [&](std::uint32_t n) { return random() % n; };
+    engine::policy rules;
+    rules.limits.max_running = 4;
+    rules.limits.max_queued_requests = 6;
+    rules.limits.request_timeout = 20;
+    test::fake_executor_options options;
+    options.limits = {12, 8, 64, 200};
+    world all{rules, options};
+    std::vector<std::pair<std::string, client_actor>> sent;
+    std::vector<std::string> dead;
+    for (int turn = 0; turn < 120; ++turn) {
+      switch (below(8)) {
+        case 0:
+        case 1: {
+          const auto id = std::to_string(sent.size());
+          auto request =
+              text_request(id, std::string(below(60), 'x'), 1 + below(40));
+          request.n = 1 + static_cast<std::int32_t>(below(3));
+          request.sampling.ignore_eos = below(2) == 0;
+          sent.emplace_back(id, all.client());
+          all.submit(request, sent.back().second);
+          break;
+        }
+        case 2:
+          if (!sent.empty()) {
+            all.cancel(sent[below(sent.size())].first);
+          }
+          break;
+        case 3:
+          if (!sent.empty() && below(2) == 0) {
+            const auto& victim = sent[below(sent.size())];
+            caf::anon_send_exit(victim.second, caf::exit_reason::kill);
+            dead.push_back(victim.first);
+          }
+          break;
+        case 4:
+          all.advance(milliseconds{below(500)});
+          break;
+        default:
+          if (all.device()) {
+            all.device()->finish_step();
+          }
+      }
+      if (below(2) == 0) {
+        all.run();
+      }
+    }
+    if (seed % 2 == 0) {
+      all.run_to_end();
+    } else {
+      caf::anon_send(all.supervisor, stop_atom_v);
+      all.run();
+    }
+    for (const auto& [id, client] : sent) {
+      const auto seen = all.see(id);
+      EXPECT_EQ(seen.misplaced, 0) << seed << " " << id;
+      if (std::find(dead.begin(), dead.end(), id) == dead.end()) {
+        EXPECT_EQ(seen.terminals, 1) << seed << " " << id;
+      } else {
+        EXPECT_LE(seen.terminals, 1) << seed << " " << id;
+      }
+    }
+    if (seed % 2 == 0) {
+      EXPECT_EQ(all.counters->stats().running, 0);
+      EXPECT_EQ(all.counters->stats().waiting, 0);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace vouch::actors
