@@ -122,7 +122,7 @@ void check_length(const generation_request& request, const serving& model,
     reject(prompt_field(request), "the prompt holds no tokens");
   }
   const std::int64_t context = model.limits.context;
-  const auto least = out.max_tokens == 0 && out.prompt_logprobs < 0 ? 0 : 1;
+  const auto least = out.max_tokens == 0 ? 0 : 1;
   if (count + least > context) {
     throw request_error{failure::context_length, prompt_field(request),
                         "the model's context is " + std::to_string(context) +
@@ -197,8 +197,7 @@ submission make_submission(const generation_request& request,
     start.prompt = prepared.prompt;
     start.sampling = prepared.sampling;
     start.sampling.choice = static_cast<std::uint32_t>(i);
-    // Log-probabilities of a prompt come with its first pick.
-    start.max_tokens = std::max<std::int64_t>(prepared.max_tokens, 1);
+    start.max_tokens = prepared.max_tokens;
     // SCHEDULER's matcher sees no special tokens. Where the text shows them,
     // the choice alone decides, so that the two never differ.
     if (request.skip_special_tokens) {

@@ -83,6 +83,7 @@ scheduler::impl::admission scheduler::impl::try_admit(sequence& s,
 void scheduler::impl::start(sequence& s, const prefix& p) {
   waiting.erase(std::find(waiting.begin(), waiting.end(), &s));
   if (!s.preempted) {
+    s.admitted_ms = now_ms;
     charge_admission(s);
     --queued;
     queued_tokens -= s.prompt_tokens;

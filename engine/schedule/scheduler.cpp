@@ -82,7 +82,8 @@ bool scheduler::abort(sequence_id id) {
   return true;
 }
 
-std::optional<scheduler::planned_step> scheduler::plan(std::int64_t) {
+std::optional<scheduler::planned_step> scheduler::plan(std::int64_t now_ms) {
+  impl_->now_ms = now_ms;
   return impl_->plan();
 }
 

@@ -28,6 +28,8 @@ struct sequence {
   std::string tenant;
   sequence_id sibling_of = 0;
   std::int64_t added_ms = 0;
+  /// The first admission's.
+  std::int64_t admitted_ms = -1;
   /// Steps planned before it was added: its wait is counted in steps.
   std::uint64_t added_step = 0;
 

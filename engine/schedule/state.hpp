@@ -146,6 +146,8 @@ struct scheduler::impl {
   std::vector<planned_step::history> histories;
 
   std::uint64_t arrivals = 0;
+  /// The caller's clock at the latest plan.
+  std::int64_t now_ms = 0;
   step_id last_planned = 0;
   step_id completed = 0;
   /// Steps since one carried prefill rows.

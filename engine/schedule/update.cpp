@@ -88,6 +88,7 @@ void scheduler::impl::take_item(sequence& s, const expected_item& expected,
   --s.outstanding;
   if (!s.prompt_done) {
     s.prompt_done = true;
+    u.admitted_ms = s.admitted_ms;
     counters.prompt_tokens += static_cast<std::uint64_t>(s.prompt_tokens);
     u.prompt_logprobs = std::exchange(s.prompt_scores, {});
   }
