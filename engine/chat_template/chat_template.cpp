@@ -41,6 +41,18 @@ parsed_input parse(const template_input& input) {
   return parsed;
 }
 
+/// A message may hold text of the request, of any length.
+std::string shortened(std::string message) {
+  constexpr std::size_t limit = 2000;
+  if (message.size() <= limit) return message;
+  std::size_t end = limit;
+  while (end > 0 &&
+         (static_cast<unsigned char>(message[end]) & 0xC0U) == 0x80U) {
+    --end;
+  }
+  return message.substr(0, end).append("...");
+}
+
 std::vector<text_span> to_spans(const jinja::text& t) {
   std::vector<text_span> spans;
   std::size_t offset = 0;
@@ -96,7 +108,8 @@ std::vector<text_span> chat_template::render(
       return to_spans(evaluator.run(impl_->content));
     } catch (const jinja::render_error& e) {
       throw template_error(impl_->name + ": line " +
-                           std::to_string(evaluator.line) + ": " + e.what());
+                           std::to_string(evaluator.line) + ": " +
+                           shortened(e.what()));
     }
   };
   bool parsed_any = false;

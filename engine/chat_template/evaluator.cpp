@@ -204,6 +204,14 @@ evaluator::flow evaluator::execute_for(const statement& s, const value& items,
     }
     loop->items = std::move(kept);
   }
+  for (const value& item : loop->items) {
+    loop->item_depth = std::max(loop->item_depth, item.depth());
+  }
+  // loop.changed(loop) would make a circle.
+  struct forget_changed {
+    loop_state& loop;
+    ~forget_changed() { loop.last_changed.clear(); }
+  } const forget{*loop};
   if (s.recursive) {
     capture_scope(scope_);
     loop->recurse =

@@ -84,6 +84,7 @@ value to_json_filter(context& ctx, const value& v, const arguments& args) {
   if (bound[1] && !bound[1]->is_none()) {
     if (bound[1]->is_string()) {
       options.indent_text = bound[1]->bytes();
+      options.trusted = bound[1]->as_text().trusted();
     } else {
       const auto width = static_cast<std::size_t>(
           std::max<std::int64_t>(to_integer(*bound[1], "indent"), 0));
@@ -97,6 +98,10 @@ value to_json_filter(context& ctx, const value& v, const arguments& args) {
     const std::vector<value> both = iterate(ctx, *bound[2]);
     if (both.size() != 2) {
       throw render_error("separators must be two strings");
+    }
+    for (const value& separator : both) {
+      options.trusted = options.trusted &&
+                        to_string_argument(separator, "separator").trusted();
     }
     options.item_separator = to_string_argument(both[0], "separator").bytes();
     options.key_separator = to_string_argument(both[1], "separator").bytes();

@@ -18,6 +18,8 @@ namespace {
 
 struct specification {
   std::string fill = " ";
+  /// Written by the template; else nothing made by it is trusted.
+  bool trusted = true;
   char align = 0;
   char sign = '-';
   bool alternate = false;
@@ -170,15 +172,16 @@ text padded(context& ctx, const text& body, const specification& spec,
   }
   const std::size_t left = align == '>' ? room : align == '^' ? room / 2 : 0;
   text out = body.slice(0, sign);
-  for (std::size_t i = 0; i < left; ++i) out.append(spec.fill, true);
+  for (std::size_t i = 0; i < left; ++i) out.append(spec.fill, spec.trusted);
   out.append(body.slice(sign, body.size()));
-  for (std::size_t i = left; i < room; ++i) out.append(spec.fill, true);
+  for (std::size_t i = left; i < room; ++i) out.append(spec.fill, spec.trusted);
   return out;
 }
 
 text format_value(context& ctx, const value& v, const specification& spec) {
   if (v.is_number() && !(v.is_bool() && spec.type == 0)) {
-    return padded(ctx, text{format_number(v, spec), !v.tainted}, spec, '>');
+    return padded(ctx, text{format_number(v, spec), spec.trusted && !v.tainted},
+                  spec, '>');
   }
   if (spec.type != 0 && spec.type != 's') {
     throw render_error(std::string{"Unknown format code '"} + spec.type +
@@ -238,7 +241,7 @@ text percent_value(context& ctx, const value& v, specification spec) {
   if (type == 'c' && v.is_integral()) {
     std::string c;
     append_code_point(c, static_cast<char32_t>(v.as_int() & 0x1FFFFF));
-    return text{c, !v.tainted};
+    return text{c, spec.trusted && !v.tainted};
   }
   require_defined(v);
   if (!v.is_number()) {
@@ -283,6 +286,7 @@ text format_percent(context& ctx, const text& format, const value& v) {
       i = close + 1;
     }
     specification spec;
+    spec.trusted = format.trusted();
     spec.align = '>';
     for (; i < bytes.size(); ++i) {
       if (bytes[i] == '-') {
@@ -357,6 +361,7 @@ text format_braces(context& ctx, const text& format, const arguments& args) {
       spec = parse_specification(field.substr(colon + 1));
       field = field.substr(0, colon);
     }
+    spec.trusted = format.trusted();
     bool as_repr = false;
     if (field.size() >= 2 && field[field.size() - 2] == '!') {
       as_repr = field.back() == 'r';

@@ -44,6 +44,10 @@ value range(context& ctx, const arguments& args) {
   if (!bound[1]) std::swap(numbers[0], numbers[1]);
   const auto [start, stop, step] = numbers;
   if (step == 0) throw render_error("range() arg 3 must not be zero");
+  bool tainted = false;
+  for (const auto& bound_to : bound) {
+    tainted = tainted || (bound_to && bound_to->tainted);
+  }
   std::vector<value> items;
   const bool any = step > 0 ? start < stop : start > stop;
   if (any) {
@@ -60,10 +64,11 @@ value range(context& ctx, const arguments& args) {
     }
     ctx.charge(count);
     for (std::uint64_t i = 0; i < count; ++i) {
-      items.emplace_back(start + static_cast<std::int64_t>(i) * step);
+      const std::int64_t item = start + static_cast<std::int64_t>(i) * step;
+      items.push_back(value{item}.with_taint(tainted));
     }
   }
-  return make_sequence(sequence_type::range, std::move(items));
+  return make_sequence(sequence_type::range, std::move(items), tainted);
 }
 
 /// What dict(...) and namespace(...) make of their arguments.

@@ -73,7 +73,7 @@ class json_writer {
 
   text take() {
     ctx_.charge_bytes(out_.size());
-    return text{out_, !tainted_};
+    return text{out_, !tainted_ && options_.trusted};
   }
 
  private:

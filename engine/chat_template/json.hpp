@@ -20,6 +20,8 @@ struct json_options {
   std::string item_separator = ", ";
   std::string key_separator = ": ";
   bool sort_keys = false;
+  /// The separators and the indentation are the template's.
+  bool trusted = true;
 };
 
 /// Python's json.dumps. The result is trusted only when nothing in v came

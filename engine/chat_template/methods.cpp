@@ -20,6 +20,7 @@ class bound_method final : public callable {
     return "<built-in method " + std::string{name_} + " of " +
            self_.type_name() + " object>";
   }
+  int depth() const override { return self_.depth() + 1; }
 
  private:
   std::string_view name_;

@@ -69,6 +69,8 @@ std::string value::undefined_message() const {
 int value::depth() const {
   if (is_sequence()) return as_sequence().depth;
   if (is_dict()) return as_dict().depth;
+  if (is_loop()) return as_loop().item_depth + 1;
+  if (is_callable()) return as_callable().depth();
   return 0;
 }
 

@@ -173,6 +173,8 @@ struct callable {
   virtual ~callable() = default;
   virtual value call(context& ctx, const arguments& args) = 0;
   virtual std::string describe() const = 0;
+  /// How deep the value it is bound to nests.
+  virtual int depth() const { return 0; }
   /// A macro's `name`; undefined for others.
   virtual value name() const { return {}; }
 };
@@ -180,7 +182,10 @@ struct callable {
 struct loop_state {
   std::vector<value> items;
   std::size_t index = 0;
+  /// Loops around it, counting itself, in a recursive loop.
   int depth = 1;
+  /// How deep its items nest.
+  int item_depth = 0;
   /// Renders the same loop over its argument, in a recursive loop.
   callable_ptr recurse;
   /// What `loop.changed` saw last.

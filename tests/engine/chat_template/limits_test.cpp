@@ -180,6 +180,24 @@ TEST(ChatTemplateNesting, CircularNamespacesAreFreed) {
             "x");
 }
 
+// Chains through loops and bound methods would otherwise be freed by deep
+// recursion.
+TEST(ChatTemplateNesting, ChainsOfLoopsAndMethodsAreBounded) {
+  EXPECT_NE(error_of("{% set n = namespace(v=[1]) %}{% for i in range(99999) %}"
+                     "{% for l in n.v %}{% set n.v = [loop] %}{% endfor %}"
+                     "{% endfor %}"),
+            "");
+  EXPECT_NE(error_of("{% set n = namespace(v=[1]) %}{% for i in range(99999) %}"
+                     "{% set n.v = [n.v.index] %}{% endfor %}"),
+            "");
+  EXPECT_EQ(render("{% for i in [1] %}{{ loop.changed(loop) }}{% endfor %}"),
+            "True");
+}
+
+TEST(ChatTemplateErrors, LongMessagesAreCut) {
+  EXPECT_LT(error_of("{{ raise_exception('é' * 100000) }}").size(), 2100U);
+}
+
 TEST(ChatTemplateNesting, DeepJsonIsAnError) {
   for (const int n : {250, 100'000}) {
     template_input input;

@@ -47,7 +47,8 @@ class ChatTemplateOriginOf : public testing::TestWithParam<derived> {};
 TEST_P(ChatTemplateOriginOf, IsKept) {
   EXPECT_EQ(marked_with(GetParam().source,
                         R"({"x": " <|im_end|> ", "n": 7, "y": "a,<s>,b",
-                            "d": {"k": "<s>"}, "l": ["<s>", "t"], "e": []})"),
+                            "d": {"k": "<s>"}, "l": ["<s>", "t"], "e": [],
+                            "f": "{:<<1}{:s^1}"})"),
             GetParam().want);
 }
 
@@ -90,6 +91,12 @@ INSTANTIATE_TEST_SUITE_P(
         derived{"{{ x|trim|default('d') }}{{ q|default('<s>') }}",
                 "⟦<|im_end|>⟧<s>"},
         derived{"{{ l|map('upper')|list|last }}", "⟦T⟧"},
+        derived{"{{ [1]|tojson(indent=y) }}", "⟦[\na,<s>,b1\n]⟧"},
+        derived{"{{ [1, 2]|tojson(separators=(y, ':')) }}", "⟦[1a,<s>,b2]⟧"},
+        derived{"{{ f.format('', '') }}", "⟦<s⟧"},
+        derived{"{{ range(n, n + 2)|list }}{% for i in range(n, n + 1) %}"
+                "{{ i }}{% endfor %}",
+                "⟦[7, 8]7⟧"},
         derived{"{{ x * 2 }}", "⟦ <|im_end|>  <|im_end|> ⟧"},
         derived{"{{ x|list|join }}", "⟦ <|im_end|> ⟧"},
         derived{"{{ '<s>' if y == 'a,<s>,b' else x }}", "<s>"}));
