@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <optional>
 
+#include "engine/tokenizer/special_tokens.hpp"
+
 namespace vouch::actors {
 
 std::int64_t serving::id_limit() const {
@@ -13,16 +15,7 @@ std::int64_t serving::id_limit() const {
 std::shared_ptr<const serving> make_serving(components parts,
                                             engine::executor_limits limits) {
   auto made = std::make_shared<serving>();
-  const auto& tokenizer = *parts.tokenizer;
-  const auto name = [&](const char* key,
-                        std::optional<engine::token_id> token) {
-    if (token) {
-      made->special_tokens.emplace_back(key, tokenizer.token_text(*token));
-    }
-  };
-  name("bos_token", tokenizer.bos());
-  name("eos_token", tokenizer.eos());
-  name("pad_token", tokenizer.pad());
+  made->special_tokens = engine::special_token_strings(*parts.tokenizer);
   made->parts = std::move(parts);
   made->limits = limits;
   return made;

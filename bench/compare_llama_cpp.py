@@ -48,7 +48,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--llama-bench", required=True)
     parser.add_argument("--vouch-bench",
-                        default=ROOT / "build/bench/bench/executor_bench")
+                        default=ROOT / "build/bench/bench/executor/bench_executor")
     parser.add_argument("--model", default=None)
     parser.add_argument("--threads", type=int, default=os.cpu_count())
     parser.add_argument("--prompt", type=int, default=512)

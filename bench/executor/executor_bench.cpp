@@ -1,7 +1,7 @@
 // Times prefill and decode of a model through the executor, without actors and
 // HTTP, and prints one JSON object.
 //
-//   executor_bench MODEL [--threads N] [--tokens N] [--prompt N] [--batch N]
+//   bench_executor MODEL [--threads N] [--tokens N] [--prompt N] [--batch N]
 
 #include <chrono>
 #include <cstdio>
@@ -168,7 +168,7 @@ int main(int argc, char** argv) {
   try {
     return run(chosen);
   } catch (const std::exception& error) {
-    std::cerr << "executor_bench: " << error.what() << '\n';
+    std::cerr << "bench_executor: " << error.what() << '\n';
     return 2;
   }
 }

@@ -1,0 +1,245 @@
+"""The commands as a user runs them: tokenize, template, inspect, generate,
+serve --check, and what malformed files do (a message that names file and place,
+exit code 2)."""
+
+import json
+import pathlib
+import tempfile
+import unittest
+
+from vouch_process import FETCH, SMOLLM2, SOURCE, TINY, cache, run
+
+VOCABULARIES = cache() / "test-data" / "vocabularies"
+TEMPLATES = cache() / "test-data" / "templates"
+
+
+class Tokenize(unittest.TestCase):
+    def test_ids_on_one_line_and_back(self):
+        text = "Hello, world! Příliš žluťoučký kůň 👍🏽 漢字\n  indented 2023"
+        ids = run("tokenize", "--model", TINY, stdin=text.encode())
+        self.assertEqual(ids.returncode, 0, ids.stderr)
+        self.assertEqual(ids.stdout.count(b"\n"), 1)
+        back = run("tokenize", "--model", TINY, "--decode", stdin=ids.stdout)
+        self.assertEqual(back.stdout.decode(), text)
+
+    def test_vocabulary_alone_is_enough(self):
+        vocabulary = VOCABULARIES / "ggml-vocab-llama-bpe.gguf"
+        if not vocabulary.exists():
+            self.skipTest(FETCH)
+        texts = (VOCABULARIES / "ggml-vocab-llama-bpe.gguf.inp").read_bytes()
+        ids = (VOCABULARIES / "ggml-vocab-llama-bpe.gguf.out").read_text()
+        pairs = list(zip(texts.split(b"\n__ggml_vocab_test__\n"),
+                         ids.splitlines()))
+        self.assertGreater(len(pairs), 40)
+        for text, expected in pairs[::6]:
+            got = run("tokenize", "--model", vocabulary, stdin=text)
+            self.assertEqual(got.stdout.split(), expected.encode().split())
+
+    def test_special_tokens_can_be_text(self):
+        as_token = run("tokenize", "--model", TINY, "<|im_end|>").stdout.split()
+        as_text = run("tokenize", "--model", TINY, "--no-special",
+                      "<|im_end|>").stdout.split()
+        self.assertEqual(len(as_token), 1)
+        self.assertGreater(len(as_text), 1)
+        self.assertNotIn(as_token[0], as_text)
+
+    def test_bad_ids_are_named(self):
+        for ids, wrong in (("1 2 x", "'x' at offset 4"),
+                           ("1 99999999", "99999999 at offset 2"),
+                           ("-1", "-1 at offset 0")):
+            got = run("tokenize", "--model", TINY, "--decode", "--", ids)
+            self.assertEqual(got.returncode, 2)
+            self.assertIn(wrong, got.stderr.decode())
+
+
+class Template(unittest.TestCase):
+    MESSAGES = [{"role": "user", "content": "Hi <|im_end|>"}]
+
+    def test_model_template(self):
+        got = run("template", "--model", TINY,
+                  stdin=json.dumps(self.MESSAGES).encode())
+        self.assertEqual(got.returncode, 0, got.stderr)
+        self.assertIn("Hi <|im_end|>", got.stdout.decode())
+        spans = run("template", "--model", TINY, "--spans",
+                    stdin=json.dumps(self.MESSAGES).encode())
+        self.assertIn('input\t"Hi <|im_end|>"', spans.stdout.decode())
+
+    def test_jinja_file_with_tools_and_variables(self):
+        with tempfile.TemporaryDirectory() as folder:
+            file = pathlib.Path(folder) / "t.jinja"
+            file.write_text(
+                "{% for m in messages %}{{ m.role }}:{{ m.content }};{% endfor %}"
+                "{% if tools %}{{ tools[0].function.name }}{% endif %}"
+                "{{ mood }}{% if add_generation_prompt %}>{% endif %}")
+            conversation = {"messages": self.MESSAGES, "mood": "calm",
+                            "tools": [{"function": {"name": "f"}}]}
+            got = run("template", "--template", file,
+                      stdin=json.dumps(conversation).encode())
+            self.assertEqual(got.stdout.decode(), "user:Hi <|im_end|>;fcalm>")
+            got = run("template", "--template", file, "--var", "mood=wild",
+                      "--no-generation-prompt",
+                      stdin=json.dumps(self.MESSAGES).encode())
+            self.assertEqual(got.stdout.decode(), "user:Hi <|im_end|>;wild")
+
+    def test_errors_name_file_and_line(self):
+        with tempfile.TemporaryDirectory() as folder:
+            file = pathlib.Path(folder) / "broken.jinja"
+            file.write_text("line one\n{% if x %}\n")
+            got = run("template", "--template", file, stdin=b"[]")
+            self.assertEqual(got.returncode, 2)
+            self.assertIn("broken.jinja", got.stderr.decode())
+            self.assertRegex(got.stderr.decode(), r"line \d")
+            file.write_text("a\n{{ raise_exception('no such role') }}")
+            got = run("template", "--template", file, stdin=b"[]")
+            self.assertEqual(got.returncode, 2)
+            self.assertIn("no such role", got.stderr.decode())
+        got = run("template", "--model", TINY, stdin=b"[{]")
+        self.assertEqual(got.returncode, 2)
+        self.assertIn("offset 2", got.stderr.decode())
+
+
+class Inspect(unittest.TestCase):
+    def test_json_of_both_containers(self):
+        got = json.loads(run("inspect", TINY, "--json", "--tensors").stdout)
+        self.assertEqual(got["container"], "safetensors")
+        self.assertEqual(got["config"]["family"], "llama")
+        self.assertEqual(len(got["weights"]["list"]), got["weights"]["tensors"])
+        if not SMOLLM2.exists():
+            self.skipTest(FETCH)
+        got = json.loads(run("inspect", SMOLLM2, "--json").stdout)
+        self.assertEqual(got["weights"]["types"]["Q4_1"]["tensors"], 210)
+        self.assertEqual(got["config"]["max_position"], 8192)
+        self.assertEqual([t["id"] for t in
+                          got["tokenizer"]["end_of_generation"]], [2])
+
+
+class Generate(unittest.TestCase):
+    def test_same_seed_same_text(self):
+        def text(*extra):
+            got = run("generate", "--model", TINY, "--quiet", "-n", 24, *extra,
+                      "Once upon a time")
+            self.assertEqual(got.returncode, 0, got.stderr)
+            return got.stdout
+        self.assertEqual(text("--temperature", 0), text("--temperature", 0))
+        self.assertEqual(text("--seed", 7), text("--seed", 7))
+        self.assertNotEqual(text("--seed", 7), text("--seed", 8))
+        self.assertEqual(text("--seed", 7, "--threads", 1),
+                         text("--seed", 7, "--threads", 2))
+
+    def test_prompt_from_stdin_and_chat(self):
+        got = run("generate", "--model", TINY, "--chat", "-n", 4,
+                  "--temperature", 0, stdin=b"hello")
+        self.assertEqual(got.returncode, 0, got.stderr)
+        self.assertIn(b"prompt tokens", got.stderr)
+
+    def test_chat_answers_lines(self):
+        got = run("chat", "--model", TINY, "-n", 4, "--temperature", 0,
+                  stdin=b"hello\nagain\n/reset\nhello\n")
+        self.assertEqual(got.returncode, 0, got.stderr)
+        lines = got.stdout.split(b"\n")
+        self.assertEqual(got.stdout.count(b"\n") >= 3, True, lines)
+
+
+class Check(unittest.TestCase):
+    def test_shipped_configurations_are_valid(self):
+        checked = 0
+        for file in sorted((SOURCE / "configs").glob("*.toml")):
+            got = run("serve", "--config", file, "--check")
+            self.assertEqual(got.returncode, 0, got.stderr)
+            checked += 1
+        for file in sorted((SOURCE / "configs/policies").glob("*.toml")):
+            got = run("serve", "--policy", file, "--check")
+            self.assertEqual(got.returncode, 0, got.stderr)
+            checked += 1
+        self.assertGreaterEqual(checked, 6)
+
+    def test_print_config_names_origins(self):
+        got = run("serve", "--port", 9001, "--print-config",
+                  env={"VOUCH_SERVER_HOST": "0.0.0.0"}).stdout.decode()
+        self.assertRegex(got, r"port = 9001 +# --")
+        self.assertRegex(got, r'host = "0.0.0.0" +# VOUCH_SERVER_HOST')
+
+    def test_bad_files_exit_2_and_name_the_place(self):
+        with tempfile.TemporaryDirectory() as folder:
+            config = pathlib.Path(folder) / "c.toml"
+            policy = pathlib.Path(folder) / "p.toml"
+            config.write_text("[server]\nprot = 1\n")
+            got = run("serve", "--config", config, "--check")
+            self.assertEqual(got.returncode, 2)
+            self.assertIn(f"{config}:2: server.prot", got.stderr.decode())
+            policy.write_text("[order]\nby = \"fastest\"\n")
+            got = run("serve", "--policy", policy, "--check")
+            self.assertEqual(got.returncode, 2)
+            self.assertIn(f"{policy}:2: order.by", got.stderr.decode())
+
+    def test_usage(self):
+        for arguments in ([], ["serve", "--nonsense"], ["nonsense"],
+                          ["serve", "--port", "x", "--check"],
+                          ["generate"], ["serve"]):
+            got = run(*arguments)
+            self.assertEqual(got.returncode, 2, (arguments, got.stderr))
+        self.assertEqual(run("--help").returncode, 0)
+        self.assertEqual(run("--version").returncode, 0)
+        for command in ("serve", "generate", "chat", "inspect", "tokenize",
+                        "template"):
+            self.assertEqual(run(command, "--help").returncode, 0)
+
+
+class MalformedModels(unittest.TestCase):
+    """Every command that opens a model answers 2 and names the file."""
+
+    def expect_2(self, path, *needles):
+        for command in (["inspect", path], ["serve", "--model", path],
+                        ["generate", "--model", path, "x"],
+                        ["tokenize", "--model", path, "x"]):
+            got = run(*command)
+            self.assertEqual(got.returncode, 2, (command, got.stderr))
+            for needle in needles:
+                self.assertIn(needle, got.stderr.decode())
+
+    def test_missing_and_empty(self):
+        with tempfile.TemporaryDirectory() as folder:
+            self.expect_2(f"{folder}/none.gguf", "none.gguf")
+            empty = pathlib.Path(folder) / "empty.gguf"
+            empty.write_bytes(b"")
+            self.expect_2(empty, "empty.gguf")
+            self.expect_2(folder, folder)
+
+    def test_truncated_gguf(self):
+        if not SMOLLM2.exists():
+            self.skipTest(FETCH)
+        with tempfile.TemporaryDirectory() as folder, open(SMOLLM2, "rb") as f:
+            head = f.read(1 << 16)
+            cut = pathlib.Path(folder) / "cut.gguf"
+            for size in (3, 20, 1000, 60000):
+                cut.write_bytes(head[:size])
+                self.expect_2(cut, "cut.gguf", "offset")
+
+    def test_damaged_folder(self):
+        with tempfile.TemporaryDirectory() as folder:
+            copy = pathlib.Path(folder) / "model"
+            copy.mkdir()
+            for file in TINY.iterdir():
+                (copy / file.name).write_bytes(file.read_bytes())
+            (copy / "config.json").write_text('{"model_type": "llama", ')
+            for command in ("inspect", "serve", "generate"):
+                arguments = [command, "--model", copy]
+                got = run(*arguments, *(["x"] if command == "generate" else []))
+                self.assertEqual(got.returncode, 2, got.stderr)
+                self.assertIn("config.json", got.stderr.decode())
+            (copy / "config.json").write_bytes(
+                (TINY / "config.json").read_bytes())
+            weights = copy / "model.safetensors"
+            weights.write_bytes(weights.read_bytes()[:-8])
+            got = run("inspect", copy)
+            self.assertEqual(got.returncode, 2, got.stderr)
+            self.assertIn("model.safetensors", got.stderr.decode())
+            weights.write_bytes((TINY / "model.safetensors").read_bytes())
+            (copy / "tokenizer.json").write_text('{"model": {"type": "X"}}')
+            got = run("generate", "--model", copy, "x")
+            self.assertEqual(got.returncode, 2, got.stderr)
+            self.assertIn("tokenizer.json", got.stderr.decode())
+
+
+if __name__ == "__main__":
+    unittest.main()

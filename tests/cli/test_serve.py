@@ -1,0 +1,114 @@
+"""`vouch serve` as an operator runs it: start, drain, reload, many clients."""
+
+import json
+import pathlib
+import random
+import signal
+import tempfile
+import threading
+import time
+import unittest
+
+from vouch_process import FETCH, SMOLLM2, TINY, Server, stream
+
+
+class Lifecycle(unittest.TestCase):
+    def test_ready_then_drain(self):
+        with Server() as server:
+            self.assertEqual(server.get("/health")[0], 200)
+            self.assertEqual(server.get("/ready")[0], 200)
+            first = threading.Event()
+            result = {}
+
+            def read():
+                result["text"], result["chunks"] = stream(
+                    server, "/v1/completions",
+                    {"prompt": "a", "max_tokens": 300, "temperature": 0,
+                     "ignore_eos": True}, lambda _: first.set())
+            reader = threading.Thread(target=read)
+            reader.start()
+            self.assertTrue(first.wait(60))
+            self.assertEqual(server.stop(signal.SIGTERM), 0)
+            reader.join(60)
+            last = [c for c in result["chunks"] if c["choices"]][-1]
+            self.assertEqual(last["choices"][0]["finish_reason"], "length")
+
+    def test_prints_a_curl_line(self):
+        with Server() as server:
+            self.assertIn(f"curl -s http://127.0.0.1:{server.port}/v1/",
+                          server.output())
+
+    def test_reload_policy(self):
+        with tempfile.TemporaryDirectory() as folder:
+            policy = pathlib.Path(folder) / "policy.toml"
+            policy.write_text("[limits]\nmax_running = 4\n")
+            with Server(TINY, "--policy", policy) as server:
+                policy.write_text("[limits]\nmax_runing = 8\n")
+                server.process.send_signal(signal.SIGHUP)
+                self.wait_for(server, "nothing reloaded")
+                policy.write_text("[limits]\nmax_running = 8\n")
+                server.process.send_signal(signal.SIGHUP)
+                self.wait_for(server, "reloaded; keys")
+                self.assertEqual(server.get("/ready")[0], 200)
+
+    def wait_for(self, server, text):
+        deadline = time.monotonic() + 20
+        while text not in server.output():
+            self.assertLess(time.monotonic(), deadline, server.output())
+            time.sleep(0.02)
+
+    def test_port_in_use(self):
+        with Server() as server:
+            with self.assertRaisesRegex(RuntimeError, str(server.port)):
+                Server(TINY, "--port", server.port).stop()
+
+
+class ManyClients(unittest.TestCase):
+    """64 streams at once: every text is the one its request gets alone."""
+
+    CLIENTS = 64
+
+    def bodies(self):
+        choose = random.Random(5)
+        words = ("The river ran past the old mill where nobody had ground corn "
+                 "for years, and the children said that at night ").split()
+        for index in range(self.CLIENTS):
+            prompt = " ".join(choose.choices(words, k=choose.randint(1, 160)))
+            body = {"prompt": f"{index}. {prompt}", "ignore_eos": True,
+                    "max_tokens": choose.randint(128, 160)}
+            if index % 2:
+                body.update(temperature=0.8, top_p=0.95, seed=index)
+            else:
+                body["temperature"] = 0
+            yield body
+
+    def test_texts_do_not_change_with_load(self):
+        if not SMOLLM2.exists():
+            self.skipTest(FETCH)
+        bodies = list(self.bodies())
+        together = [None] * self.CLIENTS
+        with Server(SMOLLM2) as server:
+            def client(index):
+                together[index] = stream(server, "/v1/completions",
+                                         bodies[index])[0]
+            threads = [threading.Thread(target=client, args=(i,))
+                       for i in range(self.CLIENTS)]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+            rows = server.metric("vouch_decode_rows_total")
+            steps = server.metric("vouch_decode_steps_total")
+            print(f"mean decode rows per step: {rows / steps:.1f}")
+            self.assertGreaterEqual(rows / steps, 32)
+            # Alone: on the same server, one after the other, a sample of both
+            # kinds (every one of them takes minutes; bench/concurrent_streams
+            # does that).
+            for index in random.Random(1).sample(range(self.CLIENTS), 12):
+                alone = stream(server, "/v1/completions", bodies[index])[0]
+                self.assertGreater(len(alone), 0)
+                self.assertEqual(together[index], alone, index)
+
+
+if __name__ == "__main__":
+    unittest.main()
