@@ -354,6 +354,10 @@ void evaluator::assign(const assign_target& target, const value& v) {
   charge();
   if (!target.parts.empty()) {
     require_defined(v);
+    if (v.is_none() || v.is_number() || v.is_callable()) {
+      throw render_error("cannot unpack non-iterable " + v.type_name() +
+                         " object");
+    }
     const std::vector<value> items = iterate(*this, v);
     const std::size_t expected = target.parts.size();
     if (items.size() > expected) {

@@ -176,7 +176,8 @@ value evaluator::call(const value& callee, const arguments& args) {
   }
   if (callee.is_loop()) {
     throw render_error(
-        "The loop must have the 'recursive' marker to be called.");
+        "The loop must have the 'recursive' marker to be called "
+        "recursively.");
   }
   if (!callee.is_callable()) {
     throw render_error("'" + callee.type_name() + "' object is not callable");

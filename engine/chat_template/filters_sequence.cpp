@@ -346,7 +346,7 @@ value map(context& ctx, const value& v, const arguments& args) {
   const std::string& name =
       to_string_argument(args.positional[0], "map's filter").bytes();
   const filter_function filter = find_filter(name);
-  if (!filter) throw render_error("No filter named '" + name + "' found.");
+  if (!filter) throw render_error("No filter named '" + name + "'.");
   arguments rest = args;
   rest.positional.erase(rest.positional.begin());
   const context::nesting guard{ctx};
@@ -375,7 +375,7 @@ value select(context& ctx, const value& v, const arguments& args) {
     const std::string& name =
         to_string_argument(rest.positional[0], "test name").bytes();
     test = find_test(name);
-    if (!test) throw render_error("No test named '" + name + "' found.");
+    if (!test) throw render_error("No test named '" + name + "'.");
     rest.positional.erase(rest.positional.begin());
   }
   std::vector<value> kept;

@@ -352,7 +352,6 @@ value to_float(context&, const value& v, const arguments& args) {
 
 value absolute(context&, const value& v, const arguments& args) {
   bind("abs", args, {});
-  require_defined(v);
   if (!v.is_number()) {
     throw render_error("bad operand type for abs(): '" + v.type_name() + "'");
   }
@@ -366,7 +365,6 @@ value round(context&, const value& v, const arguments& args) {
       bound[0] ? to_integer(*bound[0], "precision") : 0;
   const std::string method =
       bound[1] ? to_string_argument(*bound[1], "method").bytes() : "common";
-  require_defined(v);
   if (!v.is_number()) {
     throw render_error("type " + v.type_name() +
                        " doesn't define __round__ method");

@@ -81,6 +81,17 @@ def render(source, conversation):
     return result
 
 
+def error_message(error):
+    """"" where the wording is about Python's own functions."""
+    message = str(error)
+    own = ("_cached_compile", "expected at least", "format", "argument",
+           "must be str", "tuple index")
+    jinjas = (jinja2.TemplateError,)
+    if not isinstance(error, jinjas) and any(o in message for o in own):
+        return ""
+    return message
+
+
 def attempt(source, conversation, messages):
     messages = hf._normalize_chat_messages(messages)
     try:
@@ -96,7 +107,7 @@ def attempt(source, conversation, messages):
     except jinja2.TemplateSyntaxError:
         raise
     except Exception as e:  # whatever the template did
-        return {"error": str(e), "type": type(e).__name__}
+        return {"error": error_message(e)}
 
 
 def smollm2_template():
@@ -135,8 +146,7 @@ def snippet_cases():
         except SyntaxError:
             case["syntax_error"] = 0
         except Exception as e:
-            case["error"] = str(e)
-            case["type"] = type(e).__name__
+            case["error"] = error_message(e)
         cases.append(case)
     return cases
 
