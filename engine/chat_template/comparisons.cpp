@@ -86,7 +86,6 @@ bool contains(context& ctx, const value& container, const value& item) {
   if (container.is_undefined()) return false;
   if (container.is_string()) {
     if (!item.is_string()) {
-      require_defined(item);
       throw render_error("'in <string>' requires string as left operand, not " +
                          item.type_name());
     }

@@ -109,6 +109,9 @@ value first(context& ctx, const value& v, const arguments& args) {
 
 value last(context& ctx, const value& v, const arguments& args) {
   bind("last", args, {});
+  if (v.is_number() || v.is_none()) {
+    throw render_error("'" + v.type_name() + "' object is not reversible");
+  }
   const std::vector<value> items = iterate(ctx, v);
   return items.empty() ? value::undefined("No last item, sequence was empty.")
                        : items.back();
@@ -119,6 +122,9 @@ value reverse(context& ctx, const value& v, const arguments& args) {
   if (v.is_string()) {
     return get_slice(ctx, v, value::none(), value::none(),
                      value{std::int64_t{-1}});
+  }
+  if (v.is_number() || v.is_none()) {
+    throw render_error("argument must be iterable");
   }
   std::vector<value> items = iterate(ctx, v);
   std::reverse(items.begin(), items.end());
@@ -213,10 +219,9 @@ value extreme(context& ctx, const value& v, const arguments& args) {
     return value::undefined("No aggregated item, sequence was empty.");
   }
   const keyed* best = &all[0];
-  for (const keyed& k : all) {
-    if (Largest ? less(ctx, best->key, k.key) : less(ctx, k.key, best->key)) {
-      best = &k;
-    }
+  for (std::size_t i = 1; i < all.size(); ++i) {
+    const compare_op op = Largest ? compare_op::gt : compare_op::lt;
+    if (compare(ctx, op, all[i].key, best->key)) best = &all[i];
   }
   return best->item;
 }

@@ -112,6 +112,11 @@ value to_json_filter(context& ctx, const value& v, const arguments& args) {
 value indent(context& ctx, const value& v, const arguments& args) {
   const bound_arguments bound =
       bind("indent", args, {"width", "first", "blank"});
+  if (!v.is_string()) {
+    require_defined(v);
+    throw render_error("unsupported operand type(s) for +=: '" + v.type_name() +
+                       "' and 'str'");
+  }
   const text s = to_text(ctx, v);
   text prefix{"    ", true};
   if (bound[0] && bound[0]->is_string()) {
@@ -169,6 +174,10 @@ value format(context& ctx, const value& v, const arguments& args) {
 value truncate(context& ctx, const value& v, const arguments& args) {
   const bound_arguments bound =
       bind("truncate", args, {"length", "killwords", "end", "leeway"});
+  if (!v.is_string()) {
+    if (length(ctx, v) < 256) return v;
+    throw render_error("truncate needs a string");
+  }
   const text s = to_text(ctx, v);
   const std::int64_t length_limit =
       bound[0] ? to_integer(*bound[0], "length") : 255;

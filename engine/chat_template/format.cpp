@@ -218,7 +218,13 @@ class percent_arguments {
     throw render_error("'" + std::string{name} + "'");
   }
   void finish() const {
-    if (at_ < items_.size() && !v_.is_dict()) {
+    // As in Python, what can be subscripted may be left over, except a string
+    // or a tuple.
+    const bool tuple =
+        v_.is_sequence() && v_.as_sequence().type == sequence_type::tuple;
+    const bool may_be_left =
+        v_.is_dict() || v_.is_undefined() || (v_.is_sequence() && !tuple);
+    if (at_ < items_.size() && !may_be_left) {
       throw render_error(
           "not all arguments converted during string formatting");
     }

@@ -5,6 +5,7 @@
 
 #include "engine/chat_template/context.hpp"
 #include "engine/chat_template/operators.hpp"
+#include "engine/chat_template/repr.hpp"
 
 namespace vouch::engine::jinja {
 namespace {
@@ -90,7 +91,11 @@ value list_index(context& ctx, const value& self, const arguments& args) {
   for (std::size_t i = 0; i < items.size(); ++i) {
     if (equal(ctx, items[i], *bound[0])) return value::size(i);
   }
-  throw render_error("the value is not in the " + self.type_name());
+  if (self.type_name() == "tuple") {
+    throw render_error("tuple.index(x): x not in tuple");
+  }
+  throw render_error(short_repr(ctx, *bound[0]) + " is not in " +
+                     self.type_name());
 }
 
 constexpr std::array dict_methods{

@@ -475,7 +475,8 @@ value get_slice(context& ctx, const value& v, const value& start,
         });
     return make_sequence(s.type, std::move(items), s.tainted);
   }
-  return value::undefined(object_name(v) + " has no such slice");
+  if (v.is_dict()) throw render_error("unhashable type: 'slice'");
+  throw render_error("'" + v.type_name() + "' object is not subscriptable");
 }
 
 }  // namespace vouch::engine::jinja

@@ -26,7 +26,10 @@ bool number(const value& v) { return v.is_number(); }
 bool integer(const value& v) { return v.is_int(); }
 bool floating(const value& v) { return v.is_float(); }
 bool mapping(const value& v) { return v.is_dict(); }
-bool is_callable(const value& v) { return v.is_callable() || v.is_loop(); }
+bool is_callable(const value& v) {
+  // Undefined has a __call__, though it only raises.
+  return v.is_callable() || v.is_loop() || v.is_undefined();
+}
 bool escaped(const value& v) { return v.is_string() && v.as_text().markup; }
 
 bool iterable(const value& v) {

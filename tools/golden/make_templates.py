@@ -16,6 +16,7 @@ when VOUCH_TEMPLATE_CASES names it.
 """
 
 import argparse
+import copy
 import datetime
 import json
 import logging
@@ -132,8 +133,9 @@ def conversation_cases(templates):
 def snippet_cases():
     cases = []
     for snippet in SNIPPETS:
-        source, variables = snippet if isinstance(snippet, tuple) else (
-            snippet, {})
+        # A copy: some filters change their argument.
+        source, variables = copy.deepcopy(
+            snippet if isinstance(snippet, tuple) else (snippet, {}))
         case = {"source": source}
         if variables:
             case["variables"] = variables

@@ -226,7 +226,7 @@ SNIPPETS = [
     "{{ 1 is string == false }}", "{{ 2 * 3 is number }}", "{{ 'a' ~ 1 is string }}", "{{ 1 + 1 is odd }}",
     "{{ 1 if x is defined else 2 }} {{ 1 if x is not defined else 2 }}",
     "{{ x is defined and x }} {{ x is undefined or x.y }}", "{{ 1 is defined is defined }}",
-    "{{ 'a' is odd }}", "{{ x is odd }}", "{% if 1 %}{% else %}{{ 1 is nope }}{% endif %}ok",
+    "{{ 'a' is odd }}", "{{ 'a' % [] }}{{ 'a' % x }}{{ 'a' % {} }}", "{{ 'a' % ('b',) }}", "{{ x is odd }}", "{% if 1 %}{% else %}{{ 1 is nope }}{% endif %}ok",
     # Undefined.
     "[{{ x }}] [{{ x ~ 'a' }}] {{ x or 'd' }} {{ x and 1 }} {{ not x }} {{ x == y }} {{ x == none }} {{ x != 1 }} {{ 1 == x }}",
     "{% for a in x %}{{ a }}{% else %}none{% endfor %} {{ x|length }} {{ 1 in x }} {{ x|list }} {{ x in [1] }}",
@@ -235,7 +235,7 @@ SNIPPETS = [
     "{{ x < 1 }}", "{{ 1 > x }}", "{{ x|tojson }}", "{{ [x]|tojson }}", "{{ x|int }}", "{{ x|abs }}", "{{ x|round }}", "{{ x % 2 }}", "{{ x * 2 }}",
     "{{ {'a': 1}.b }}|{{ {'a': 1}['b'] }}|{{ [1][5] }}|{{ [1][-5] }}|{{ 'ab'[9] }}|{{ none.x }}|{{ (1).x }}|{{ [1].x }}|{{ [1]['x'] }}",
     "{{ {'a': 1}.b.c }}", "{{ [1][5].c }}", "{{ none.x.y }}", "{{ 'a'.nope.x }}", "{{ none[0] }}|{{ 1[0] }}", "{{ none.x() }}", "{{ 'a'.nope() }}",
-    "{{ none[1:] }}", "{{ {'a': 1}[1:] is undefined }}", "{{ {'a': 1}[[1]] is undefined }}", "{{ [x] }} {{ {'a': x} }}",
+    "{{ {'a': 1}[[1]] is undefined }}", "{{ [x] }} {{ {'a': x} }}",
     "{{ x.y is defined }}", "{{ {}.y is defined }} {{ {}.y.z is defined }}", "{{ {} .get('a').b is defined }}",
     "{{ x|default }}|{{ x|default('a') }}|{{ none|default('a') }}|{{ ''|default('a') }}|{{ ''|default('a', true) }}|{{ none|default('a', boolean=true) }}|{{ 0|d(5, true) }}|{{ x|d }}",
     "{{ none|length }}", "{% for a in none %}{% endfor %}", "{% for a in 1 %}{% endfor %}", "{{ 1|length }}", "{{ none|trim }} {{ none|upper }} {{ none|string }}", "{{ none|list }}", "{{ none|join }}", "{{ none|items|list }}",
