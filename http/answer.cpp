@@ -56,12 +56,17 @@ void answer::apply(generation_event event) {
 
 void answer::on(const actors::started& event, progress& state) {
   if (std::exchange(state.started, true)) return;
+  state.prompt_tokens = event.prompt_tokens;
+  prompt_tokens_ += event.prompt_tokens;
   if (state.index == 0) seed_ = static_cast<std::int64_t>(event.seed);
   if (--waiting_ == 0) stream_roles();
 }
 
 void answer::on(actors::tokens& event, progress& state) {
   if (event.choice < 0 || event.choice >= n_) return;
+  const auto count = static_cast<std::int64_t>(event.emitted.size());
+  state.completion_tokens += count;
+  completion_tokens_ += count;
   const auto index = state.index * static_cast<std::size_t>(n_) +
                      static_cast<std::size_t>(event.choice);
   if (stream_) return stream_tokens(index, event);
@@ -77,8 +82,8 @@ void answer::on(actors::tokens& event, progress& state) {
 
 void answer::on(const actors::finished& event, progress& state) {
   state.ended = true;
-  prompt_tokens_ += event.prompt_tokens;
-  completion_tokens_ += event.completion_tokens;
+  prompt_tokens_ += event.prompt_tokens - state.prompt_tokens;
+  completion_tokens_ += event.completion_tokens - state.completion_tokens;
   cached_tokens_ += event.cached_tokens;
   if (--running_ == 0) stream_end();
 }

@@ -56,6 +56,7 @@ class answer {
   /// Not streaming: the whole body, once done without error.
   std::string body() const;
 
+  /// Counts so far; exact at the end.
   std::int64_t prompt_tokens() const { return prompt_tokens_; }
   std::int64_t completion_tokens() const { return completion_tokens_; }
   std::int64_t cached_tokens() const { return cached_tokens_; }
@@ -73,6 +74,8 @@ class answer {
     std::size_t index = 0;
     bool started = false;
     bool ended = false;
+    std::int64_t prompt_tokens = 0;
+    std::int64_t completion_tokens = 0;
   };
 
   void on(const actors::started& event, progress& state);

@@ -64,10 +64,10 @@ std::optional<double> object_fields::number(std::string_view name,
   const auto value = any(name);
   if (!value) return {};
   double result = 0;
-  const bool inside =
-      value->is_number() && !value->get(result) && std::isfinite(result) &&
-      result <= range.high &&
-      (range.open_low ? result > range.low : result >= range.low);
+  const bool inside = value->is_number() && !value->get(result) &&
+                      std::isfinite(result) && result <= range.high &&
+                      (range.open_low ? static_cast<float>(result) > range.low
+                                      : result >= range.low);
   if (!inside) {
     expected(path(name),
              fmt::format("a number in {}{}, {}]", range.open_low ? "(" : "[",

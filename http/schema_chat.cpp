@@ -209,7 +209,9 @@ generation_job parse_chat(std::string_view body,
 
   read_common(fields, context, job, request);
   if (request.max_tokens == 0) {
-    throw bad_field("max_tokens",
+    throw bad_field(fields.any("max_completion_tokens")
+                        ? "max_completion_tokens"
+                        : "max_tokens",
                     "expected at least 1, given 0 (0 is for completions with "
                     "echo: true)");
   }

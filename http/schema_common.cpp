@@ -25,6 +25,7 @@ void read_logit_bias(object_fields& fields, const schema_context& context,
     std::int64_t id = -1;
     const bool digits =
         !entry.key.empty() && entry.key.size() <= 10 &&
+        (entry.key.size() == 1 || entry.key.front() != '0') &&
         entry.key.find_first_not_of("0123456789") == std::string_view::npos;
     if (digits) id = std::stoll(std::string{entry.key});
     if (id < 0 || id >= context.model.vocab_size) {

@@ -163,6 +163,7 @@ void session::write_stream() {
   if (generated.done()) {
     bytes += stream_tail(now_.how);
     now_.answered = true;
+    now_.running.reset();
     now_.record.status = generated.error() ? generated.error()->status() : 200;
   }
   const auto limit = static_cast<std::size_t>(

@@ -77,12 +77,14 @@ const std::vector<bad> shared_bad{
     {R"("presence_penalty":-2.1)", "presence_penalty", "[-2, 2]"},
     {R"("frequency_penalty":2.1)", "frequency_penalty", "[-2, 2]"},
     {R"("repetition_penalty":0)", "repetition_penalty", "(0, 10]"},
+    {R"("repetition_penalty":1e-300)", "repetition_penalty", "(0, 10]"},
     {R"("repetition_penalty":-1)", "repetition_penalty", "given -1"},
     {R"("seed":"7")", "seed", "a 64-bit integer"},
     {R"("seed":1.5)", "seed", "a 64-bit integer"},
     {R"("seed":9223372036854775808)", "seed", "given 9223372036854775808"},
     {R"("logit_bias":[])", "logit_bias", "an object, given an array"},
     {R"("logit_bias":{"a":1})", "logit_bias", "token ids from 0 to 99"},
+    {R"("logit_bias":{"05":1})", "logit_bias", "given \"05\""},
     {R"("logit_bias":{"-1":1})", "logit_bias", "given \"-1\""},
     {R"("logit_bias":{"100":1})", "logit_bias", "given \"100\""},
     {R"("logit_bias":{"99999999999999999999":1})", "logit_bias", "token ids"},
@@ -154,6 +156,7 @@ TEST_F(schema, names_each_bad_shared_field) {
 
 TEST_F(schema, names_each_bad_chat_field) {
   const std::vector<bad> items{
+      {R"("max_completion_tokens":0)", "max_completion_tokens", "given 0"},
       {R"("logprobs":3)", "logprobs", "true or false, given 3"},
       {R"("top_logprobs":2)", "top_logprobs", "logprobs: true"},
       {R"("logprobs":true,"top_logprobs":21)", "top_logprobs", "from 0 to 20"},
