@@ -1,4 +1,7 @@
 // Added tokens, and whose text may spell them.
+#include <atomic>
+#include <thread>
+
 #include "engine/tokenizer/added_tokens.hpp"
 #include "tests/engine/tokenizer/support.hpp"
 
@@ -85,6 +88,27 @@ TEST_F(Spans, ParseSpecialOffLeavesPlainAddedTokens) {
 TEST_F(Spans, InvalidUtf8IsReplaced) {
   EXPECT_EQ(encode({{"a\xFF", false}, {"\xC3", true}, {"b", true}}),
             encode({{"a\uFFFD\uFFFDb", true}}));
+}
+
+TEST_F(Spans, ThreadsMayShareATokenizer) {
+  const auto composing =
+      load_tokenizer(test::fixture("tokenizers/unk_like.json"));
+  const std::string text = "the e\u0301 12 quick<|eot_id|> fox";
+  const auto want = encode({{text, true}});
+  const auto want_composed = composing->encode(text, plain());
+  std::vector<std::thread> threads;
+  std::atomic<int> different = 0;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&] {
+      for (int i = 0; i < 200; ++i) {
+        different += encode({{text, true}}) != want;
+        different += composing->encode(text, plain()) != want_composed;
+        different += model_->decode(want, false) != text;
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(different, 0);
 }
 
 TEST(AddedTokens, NormalizedOnesKeepToTheirSpan) {
