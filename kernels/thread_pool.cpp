@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cfenv>
 #include <chrono>
 #include <condition_variable>
 #include <exception>
@@ -38,6 +39,39 @@ bool spin(Ready&& ready) {
   } while (std::chrono::steady_clock::now() < until);
   return ready();
 }
+
+/// Keeps the floating-point modes (rounding, flushing of subnormals) at their
+/// defaults while it lives: every compute thread has to round alike.
+class default_float_modes {
+ public:
+#if defined(__x86_64__)
+  default_float_modes() : saved_{__builtin_ia32_stmxcsr()} {
+    if ((saved_ & control_bits) != defaults) {
+      __builtin_ia32_ldmxcsr((saved_ & ~control_bits) | defaults);
+    }
+  }
+  ~default_float_modes() {
+    if ((saved_ & control_bits) != defaults) __builtin_ia32_ldmxcsr(saved_);
+  }
+
+ private:
+  static constexpr unsigned control_bits = 0xFFC0;
+  static constexpr unsigned defaults = 0x1F80;
+  unsigned saved_;
+#else
+  default_float_modes() {
+    std::fegetenv(&saved_);
+    std::fesetenv(FE_DFL_ENV);
+  }
+  ~default_float_modes() { std::fesetenv(&saved_); }
+
+ private:
+  std::fenv_t saved_;
+#endif
+ public:
+  default_float_modes(const default_float_modes&) = delete;
+  default_float_modes& operator=(const default_float_modes&) = delete;
+};
 
 constexpr std::uint64_t index_mask = 0xFFFFFFFFU;
 
@@ -99,6 +133,7 @@ struct thread_pool::state {
   std::uint64_t job() const { return ticket.load() & ~index_mask; }
 
   void work_until_stopped() {
+    const default_float_modes modes;
     std::uint64_t last = 0;
     for (;;) {
       const auto changed = [&] { return job() != last || stop.load(); };
@@ -137,6 +172,7 @@ int thread_pool::size() const {
 
 void thread_pool::run(std::int64_t count, task body, void* context) {
   auto& s = *state_;
+  const default_float_modes modes;
   if (s.workers.empty() || count <= 1) {
     // As with threads: every index runs, the first exception comes out.
     std::exception_ptr error;

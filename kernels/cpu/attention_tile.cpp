@@ -57,7 +57,7 @@ using score_rows = float[tile_queries][attention_chunk_positions];
 
 /// Scores of `n` queries against `blocks` consecutive blocks.
 template <class Element, int n, int blocks>
-HWY_INLINE void score_blocks(const attention_tile& tile,
+HWY_INLINE void score_blocks(const attention_tile& tile, int first,
                              const chunk_view<Element>& view, std::int64_t j,
                              score_rows& scores) {
   f32x16 acc[blocks][n];
@@ -71,7 +71,7 @@ HWY_INLINE void score_blocks(const attention_tile& tile,
     for (int b = 0; b < blocks; ++b) {
       const f32x16 keys = load_kv(k[b] + d * kv_block_tokens);
       for (int t = 0; t < n; ++t) {
-        acc[b][t] = fma(set1(tile.q[t][d]), keys, acc[b][t]);
+        acc[b][t] = fma(set1(tile.q[first + t][d]), keys, acc[b][t]);
       }
     }
   }
@@ -143,15 +143,16 @@ HWY_INLINE void weigh(const attention_tile& tile,
   }
 }
 
+/// Queries first ... first + n - 1 of the tile.
 template <class Element, int n>
-void attend(const attention_tile& tile, std::int64_t chunk,
+void attend(const attention_tile& tile, int first, std::int64_t chunk,
             attention_part& part) {
   const chunk_view<Element> view{tile, chunk};
   std::int64_t seen[n];
   for (int t = 0; t < n; ++t) {
-    seen[t] =
-        std::min<std::int64_t>(tile.seen[t] - chunk * attention_chunk_positions,
-                               attention_chunk_positions);
+    seen[t] = std::min<std::int64_t>(
+        tile.seen[first + t] - chunk * attention_chunk_positions,
+        attention_chunk_positions);
   }
   alignas(64) score_rows scores;
   const std::int64_t blocks =
@@ -160,44 +161,38 @@ void attend(const attention_tile& tile, std::int64_t chunk,
   // Few queries: two blocks at a time, for enough independent chains.
   if constexpr (n <= 4) {
     for (; j + 2 <= blocks; j += 2) {
-      score_blocks<Element, n, 2>(tile, view, j, scores);
+      score_blocks<Element, n, 2>(tile, first, view, j, scores);
     }
   }
-  for (; j < blocks; ++j) score_blocks<Element, n, 1>(tile, view, j, scores);
+  for (; j < blocks; ++j)
+    score_blocks<Element, n, 1>(tile, first, view, j, scores);
   for (int t = 0; t < n; ++t) {
     if (seen[t] > 0) {
-      softmax(scores[t], seen[t], &part.largest[t], &part.sum[t]);
+      softmax(scores[t], seen[t], &part.largest[first + t],
+              &part.sum[first + t]);
     }
   }
   const int dim = tile.layout->head_dim;
+  float* out = part.out + first * most_head_dim;
   int d = 0;
   for (; d + 2 * lane_count <= dim; d += 2 * lane_count) {
-    weigh<Element, n, 2>(tile, view, scores, seen, d, part.out);
+    weigh<Element, n, 2>(tile, view, scores, seen, d, out);
   }
-  if (d < dim) weigh<Element, n, 1>(tile, view, scores, seen, d, part.out);
+  if (d < dim) weigh<Element, n, 1>(tile, view, scores, seen, d, out);
 }
 
 template <class Element>
 void attend_any(const attention_tile& tile, std::int64_t chunk,
                 attention_part& part) {
-  switch (tile.queries) {
-    case 1:
-      return attend<Element, 1>(tile, chunk, part);
-    case 2:
-      return attend<Element, 2>(tile, chunk, part);
-    case 3:
-      return attend<Element, 3>(tile, chunk, part);
-    case 4:
-      return attend<Element, 4>(tile, chunk, part);
-    case 5:
-      return attend<Element, 5>(tile, chunk, part);
-    case 6:
-      return attend<Element, 6>(tile, chunk, part);
-    case 7:
-      return attend<Element, 7>(tile, chunk, part);
-    default:
-      return attend<Element, 8>(tile, chunk, part);
-  }
+  int t = 0;
+  const auto left = [&] { return tile.queries - t; };
+#if !VOUCH_EMULATED
+  if (left() == 8) return attend<Element, 8>(tile, 0, chunk, part);
+  for (; left() >= 4; t += 4) attend<Element, 4>(tile, t, chunk, part);
+  if (left() == 3) return attend<Element, 3>(tile, t, chunk, part);
+  if (left() == 2) return attend<Element, 2>(tile, t, chunk, part);
+#endif
+  for (; left() > 0; ++t) attend<Element, 1>(tile, t, chunk, part);
 }
 
 void attend_chunk_on(const attention_tile& tile, std::int64_t chunk,

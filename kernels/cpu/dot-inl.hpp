@@ -55,6 +55,7 @@ using d_u16 = hn::Repartition<std::uint16_t, d_u8>;
 
 /// One group: 16 outputs x 4 inputs.
 struct u8x64 {
+  VOUCH_CONSTRUCTOR(u8x64)
   hn::Vec<d_u8> v[parts];
 };
 

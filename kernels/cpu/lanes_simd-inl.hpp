@@ -21,13 +21,26 @@ using d_u32 = hn::RebindToUnsigned<d_f32>;
 constexpr int register_lanes = static_cast<int>(hn::MaxLanes(d_f32()));
 constexpr int parts = lane_count / register_lanes;
 
+// An implicit constructor would not carry the target's attributes, and GCC then
+// refuses to inline the one of Highway's NEON registers.
+#undef VOUCH_CONSTRUCTOR
+#if HWY_ARCH_ARM
+#define VOUCH_CONSTRUCTOR(type) \
+  HWY_INLINE type() {}
+#else
+#define VOUCH_CONSTRUCTOR(type)
+#endif
+
 struct f32x16 {
+  VOUCH_CONSTRUCTOR(f32x16)
   hn::Vec<d_f32> v[parts];
 };
 struct i32x16 {
+  VOUCH_CONSTRUCTOR(i32x16)
   hn::Vec<d_i32> v[parts];
 };
 struct mask16 {
+  VOUCH_CONSTRUCTOR(mask16)
   hn::Mask<d_f32> v[parts];
 };
 
@@ -82,9 +95,7 @@ HWY_INLINE f32x16 fma(f32x16 a, f32x16 b, f32x16 c) {
 HWY_INLINE mask16 operator<(f32x16 a, f32x16 b) {
   VOUCH_EACH(mask16, hn::Lt(a.v[i], b.v[i]));
 }
-HWY_INLINE mask16 is_nan(f32x16 a) {
-  VOUCH_EACH(mask16, hn::IsNaN(a.v[i]));
-}
+HWY_INLINE mask16 is_nan(f32x16 a) { VOUCH_EACH(mask16, hn::IsNaN(a.v[i])); }
 HWY_INLINE f32x16 select(mask16 m, f32x16 yes, f32x16 no) {
   VOUCH_EACH(f32x16, hn::IfThenElse(m.v[i], yes.v[i], no.v[i]));
 }

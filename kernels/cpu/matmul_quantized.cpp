@@ -121,10 +121,17 @@ void tiles(const tile_range& range) {
              outputs);
       r += rows;
     };
-    while (end - r >= 8) run(tile<bits, kind, 8>, 8);
-    if (end - r >= 4) run(tile<bits, kind, 4>, 4);
-    if (end - r == 3) run(tile<bits, kind, 3>, 3);
-    if (end - r == 2) run(tile<bits, kind, 2>, 2);
+    // Eight where 32 wide registers hold them; the emulated lanes gain nothing.
+    constexpr bool wide = parts == 1;
+    constexpr int most = VOUCH_EMULATED ? 1 : wide ? 8 : 4;
+    while (end - r >= most) run(tile<bits, kind, most>, most);
+    if constexpr (wide) {
+      if (end - r >= 4) run(tile<bits, kind, 4>, 4);
+      if (end - r == 3) run(tile<bits, kind, 3>, 3);
+    }
+    if constexpr (most > 1) {
+      if (end - r >= 2) run(tile<bits, kind, 2>, 2);
+    }
     if (end - r == 1) run(tile<bits, kind, 1>, 1);
   }
 }

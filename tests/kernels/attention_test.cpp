@@ -91,6 +91,33 @@ TEST(attention, equals_the_reference_in_bytes_on_every_target) {
   }
 }
 
+// Every number of queries in a tile, across a chunk's border.
+TEST(attention, any_number_of_rows_equals_the_reference) {
+  for (int kv_heads : {1, 3}) {
+    const paged_sequence seq{{kv_heads, 32, dtype::f16}, 262, 45};
+    const std::int64_t stride = 96;
+    for (std::int64_t rows = 1; rows <= 12; ++rows) {
+      const auto q = random_floats(static_cast<std::size_t>(rows * stride), 46);
+      const auto piece = seq.rows(262 - rows, rows);
+      std::vector<float> expected(q.size());
+      reference::attention(seq.layout, seq.layer.data(), {&piece, 1}, q.data(),
+                           stride, 3, 0.2F, expected.data());
+      on_every_target([&] {
+        thread_pool pool{2};
+        attention_scratch scratch;
+        std::vector<float> out(q.size());
+        attention(seq.layout, seq.layer.data(), {&piece, 1}, q.data(), stride,
+                  3, 0.2F, out.data(), scratch, pool);
+        EXPECT_EQ(vouch::test::first_difference(
+                      expected.data(), out.data(),
+                      static_cast<std::int64_t>(out.size())),
+                  -1)
+            << rows << " rows, " << kv_heads << " KV heads";
+      });
+    }
+  }
+}
+
 TEST(attention, is_near_a_softmax_in_double) {
   const shape s = shapes[0];
   const std::int64_t n = 700;

@@ -1,6 +1,7 @@
 #include "kernels/thread_pool.hpp"
 
 #include <atomic>
+#include <cfenv>
 #include <chrono>
 #include <ctime>
 #include <stdexcept>
@@ -80,6 +81,27 @@ TEST(thread_pool, rethrows_after_the_others_have_finished) {
       EXPECT_EQ(runs.load(), 40);
     }
   }
+}
+
+TEST(thread_pool, every_thread_rounds_by_default) {
+  // Rounded upward, this is above 1.
+  const auto upward = [] {
+    const volatile float one = 1.0F;
+    const volatile float little = 0x1p-30F;
+    return one + little > 1.0F;
+  };
+  const int before = std::fegetround();
+  ASSERT_EQ(std::fesetround(FE_UPWARD), 0);
+  for (int threads : {1, 3}) {
+    thread_pool pool{threads};
+    std::atomic<int> wrong{0};
+    pool.parallel_for(64, [&](std::int64_t) {
+      if (upward()) wrong.fetch_add(1);
+    });
+    EXPECT_EQ(wrong.load(), 0);
+    EXPECT_TRUE(upward());
+  }
+  std::fesetround(before);
 }
 
 TEST(thread_pool, costs_nothing_when_idle) {
