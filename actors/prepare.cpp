@@ -29,9 +29,12 @@ const char* prompt_field(const generation_request& request) {
   return request.kind == prompt_kind::chat ? "messages" : "prompt";
 }
 
+/// Each choice costs memory before anything bounds it.
+constexpr std::int32_t max_choices = 1024;
+
 void check_fields(const generation_request& request, const serving& model) {
-  if (request.n < 1) {
-    reject("n", "n must be at least 1");
+  if (request.n < 1 || request.n > max_choices) {
+    reject("n", "n must be between 1 and " + std::to_string(max_choices));
   }
   if (request.max_tokens < -1) {
     reject("max_tokens", "max_tokens must not be negative");

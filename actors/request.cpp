@@ -99,6 +99,7 @@ void start(self_pointer self) {
   if (request.echo || state.prepared.prompt_logprobs >= 0) {
     state.prompt_shown.resize(state.choices.size());
   }
+  state.times->started(state.choices.size());
   self->send(state.setup.client,
              started{request.id,
                      static_cast<std::int64_t>(state.prepared.prompt.size()),
@@ -197,9 +198,7 @@ request_actor::behavior_type request_behavior(self_pointer self,
                                               request_setup setup) {
   auto& state = self->state;
   state.setup = std::move(setup);
-  state.times.emplace(
-      state.setup.counters, now_ms(self),
-      static_cast<std::size_t>(std::max(state.setup.request.n, 0)));
+  state.times.emplace(state.setup.counters, now_ms(self));
   self->monitor(state.setup.client);
   self->monitor(state.setup.scheduler);
   self->set_down_handler([self](const caf::down_msg& down) {

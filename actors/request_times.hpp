@@ -12,9 +12,11 @@ namespace vouch::actors {
 /// milliseconds (fractions kept) of one clock.
 class request_times {
  public:
-  request_times(std::shared_ptr<metrics> counters, double now,
-                std::size_t choices)
-      : counters_(std::move(counters)), arrived_(now), choices_(choices) {}
+  request_times(std::shared_ptr<metrics> counters, double now)
+      : counters_(std::move(counters)), arrived_(now) {}
+
+  /// The checks have passed: so many choices follow.
+  void started(std::size_t choices) { choices_.resize(choices); }
 
   void submitted(double now) { submitted_ = now; }
   /// The first choice got its slot.

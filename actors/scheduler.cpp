@@ -127,6 +127,7 @@ scheduler_actor::behavior_type scheduler_behavior(self_pointer self,
       [self](engine::step_result& result) {
         auto& state = self->state;
         state.watch.completed(now_ms(self));
+        state.setup.notices->set_on_time(true);
         if (!state.step_rows.empty()) {
           state.setup.counters->step(state.step_rows.front(), result.seconds);
           state.step_rows.pop_front();

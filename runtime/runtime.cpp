@@ -96,7 +96,12 @@ runtime::runtime(caf::actor_system& system, config settings, components served)
           system, settings,
           [served = std::move(served)](const auto&) { return served; })) {}
 
-runtime::~runtime() { shut_down(impl_->system, impl_->supervisor); }
+runtime::~runtime() {
+  if (!shut_down(impl_->system, impl_->supervisor)) {
+    // Actors that would not end still use it.
+    static_cast<void>(impl_.release());
+  }
+}
 
 state runtime::current_state() const { return impl_->notices->state(); }
 double runtime::load_share() const { return impl_->notices->load_share(); }

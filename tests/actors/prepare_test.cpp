@@ -124,6 +124,7 @@ TEST(Prepare, FieldsOutOfRangeAreNamed) {
     EXPECT_EQ(message.substr(0, param.size() + 1), param + ":") << message;
   };
   check([](auto& r) { r.n = 0; }, "n");
+  check([](auto& r) { r.n = 1 << 30; }, "n");
   check([](auto& r) { r.max_tokens = -2; }, "max_tokens");
   check([](auto& r) { r.stop = {"ok", ""}; }, "stop");
   check([](auto& r) { r.sampling.temperature = 999999; }, "temperature");

@@ -8,6 +8,7 @@
 
 #include <caf/all.hpp>
 #include <caf/scheduler/test_coordinator.hpp>
+#include <gtest/gtest.h>
 
 #include "actors/supervisor.hpp"
 #include "tests/support/client.hpp"
@@ -84,6 +85,8 @@ class world {
     setup_.load = [this, options] {
       auto parts = make_fake_components(options).parts;
       parts.make_executor = [this, options] {
+        // A restart: the executor before has gone, and its steps with it.
+        EXPECT_TRUE(device_.expired());
         auto made = std::make_shared<held_executor>(options);
         device_ = made;
         ++devices_made;
