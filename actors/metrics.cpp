@@ -102,6 +102,14 @@ struct metrics::impl {
       counter("prompt_tokens_total", "Prompt tokens of admitted requests.");
   Counter& generation_tokens =
       counter("generation_tokens_total", "Tokens generated.");
+  Counter& steps = counter("steps_total", "Steps planned.");
+  Counter& prefill_rows =
+      counter("prefill_rows_total", "Prompt rows that steps carried.");
+  Counter& decode_rows =
+      counter("decode_rows_total", "Decode rows that steps carried.");
+  Counter& decode_steps = counter(
+      "decode_steps_total",
+      "Steps with a decode row; decode_rows_total by it is the mean batch.");
   Family<Counter>& success =
       counters("request_success_total", "Choices that ended, by reason.");
   Family<Counter>& rejections = counters(
@@ -180,6 +188,10 @@ void metrics::publish(const engine::scheduler_stats& stats) {
   grow(impl_->prompt_tokens, last.prompt_tokens, stats.prompt_tokens);
   grow(impl_->generation_tokens, last.generation_tokens,
        stats.generation_tokens);
+  grow(impl_->steps, last.steps, stats.steps);
+  grow(impl_->prefill_rows, last.prefill_rows, stats.prefill_rows);
+  grow(impl_->decode_rows, last.decode_rows, stats.decode_rows);
+  grow(impl_->decode_steps, last.decode_steps, stats.decode_steps);
   impl_->running.Set(static_cast<double>(stats.running));
   impl_->waiting.Set(static_cast<double>(stats.waiting));
   if (stats.total_blocks > 0) {

@@ -243,7 +243,12 @@ void add_serve(CLI::App& app, action& chosen) {
         },
         std::string{each.help} + " [" + runtime::to_toml(each) + "]");
     option->group(group_of(each.key))->type_name(list ? "TEXT,..." : "VALUE");
-    option->expected(1, list ? 1 << 10 : 1);
+    if (list) {
+      option->expected(1, 1 << 10);
+    } else {
+      // The last one counts, so that a script can append its own.
+      option->expected(1)->take_last();
+    }
   }
   command->footer(
       "Flags go over the environment (VOUCH_SERVER_PORT for server.port), "
