@@ -81,9 +81,12 @@ constexpr std::uint64_t index_mask = 0xFFFFFFFFU;
 /// the next unclaimed index in the lower. An index is claimed by incrementing
 /// the ticket in a compare-exchange, which fails once the job is another one,
 /// so that a thread that comes late to a job harms nobody, and the caller
-/// waits for indices, never for threads. The job's fields are read between
-/// loading the ticket and the exchange: when that succeeds, its index had not
-/// been run, hence the caller had not begun the next job.
+/// waits for indices, never for threads. Before the caller writes a job's
+/// fields it closes the old ticket (no index is left), else a late thread could
+/// take an index past the old job's end for one of the new job's. The fields
+/// are read between loading the ticket and the exchange, and who sees a new
+/// field sees the ticket closed: when the exchange succeeds they were the
+/// job's.
 struct thread_pool::state {
   alignas(64) std::atomic<std::uint64_t> ticket{0};
   alignas(64) std::atomic<std::int64_t> done{0};
@@ -105,9 +108,9 @@ struct thread_pool::state {
   void run_indices() {
     std::uint64_t seen = ticket.load(std::memory_order_acquire);
     for (;;) {
-      const auto total = count.load(std::memory_order_relaxed);
-      const auto run = body.load(std::memory_order_relaxed);
-      auto* const argument = context.load(std::memory_order_relaxed);
+      const auto total = count.load(std::memory_order_acquire);
+      const auto run = body.load(std::memory_order_acquire);
+      auto* const argument = context.load(std::memory_order_acquire);
       const auto index = static_cast<std::int64_t>(seen & index_mask);
       if (index >= total) return;
       if (!ticket.compare_exchange_weak(seen, seen + 1,
@@ -186,9 +189,10 @@ void thread_pool::run(std::int64_t count, task body, void* context) {
     if (error) std::rethrow_exception(error);
     return;
   }
-  s.count.store(count, std::memory_order_relaxed);
-  s.body.store(body, std::memory_order_relaxed);
-  s.context.store(context, std::memory_order_relaxed);
+  s.ticket.store(s.job() | index_mask);
+  s.count.store(count, std::memory_order_release);
+  s.body.store(body, std::memory_order_release);
+  s.context.store(context, std::memory_order_release);
   s.done.store(0, std::memory_order_relaxed);
   s.ticket.store(s.job() + index_mask + 1);
   if (s.sleepers.load() > 0) {
