@@ -391,7 +391,7 @@ TEST_F(schema, takes_the_models_defaults_where_the_request_is_silent) {
   model.defaults.top_k = 40;
   model.defaults.min_p = 0.1;
   model.defaults.repetition_penalty = 1.1;
-  const auto& sampling = chat_with("").requests[0].sampling;
+  const auto sampling = chat_with("").requests[0].sampling;
   EXPECT_EQ(sampling.temperature, 0.5F);
   EXPECT_EQ(sampling.top_p, 0.9F);
   EXPECT_EQ(sampling.top_k, 40);
