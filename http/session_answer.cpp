@@ -178,6 +178,7 @@ void session::respond(const reply& response) {
   now_.answered = true;
   now_.running.reset();
   now_.record.status = response.status;
+  if (context_.draining) now_.how.keep_alive = false;
   queue(framed(response, now_.record.request_id, now_.how));
 }
 

@@ -38,14 +38,14 @@ class raw_client {
 
   /// The next response; nothing at the connection's end or after `wait`.
   std::optional<raw_response> read(
-      std::chrono::milliseconds wait = std::chrono::seconds{20},
+      std::chrono::milliseconds wait = std::chrono::seconds{60},
       bool head_only = false);
   /// Bytes until `text` has been seen, or the end.
   std::string read_until(std::string_view text,
                          std::chrono::milliseconds wait = std::chrono::seconds{
                              20});
   /// The peer closed, and nothing is left to read.
-  bool at_end(std::chrono::milliseconds wait = std::chrono::seconds{20});
+  bool at_end(std::chrono::milliseconds wait = std::chrono::seconds{60});
 
  private:
   bool fill(std::chrono::steady_clock::time_point until);
@@ -68,7 +68,7 @@ std::vector<std::string> sse_data(std::string_view body);
 /// Waits until `condition` holds; false after `wait`.
 template <class Condition>
 bool eventually(Condition&& condition,
-                std::chrono::milliseconds wait = std::chrono::seconds{20});
+                std::chrono::milliseconds wait = std::chrono::seconds{60});
 
 }  // namespace vouch::test
 

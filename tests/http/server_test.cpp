@@ -188,7 +188,7 @@ TEST(server, case_13_a_thousand_aborted_streams_leave_nothing_behind) {
   body["stream"] = true;
   body["max_tokens"] = 1500;
   const auto request = post(completion_route, json::serialize(body));
-  std::vector<std::thread> threads;
+  std::vector<std::jthread> threads;
   for (int t = 0; t < 8; ++t) {
     threads.emplace_back([&, t] {
       for (int i = 0; i < 125; ++i) {
@@ -221,7 +221,7 @@ TEST(server, case_14_two_long_requests_in_a_small_pool) {
   served_model roomy;
   served_model it{options};
   std::string texts[2];
-  std::thread other{
+  std::jthread other{
       [&] { texts[1] = joined(it.deltas(completion_route, second)); }};
   texts[0] = joined(it.deltas(completion_route, first));
   other.join();
@@ -282,7 +282,7 @@ TEST(server, case_18_bad_values_harm_nobody_else) {
   served_model it;
   const auto alone = it.text(completion_route, completion_body("steady"));
   auto body = completion_body("steady");
-  std::thread steady{[&] {
+  std::jthread steady{[&] {
     for (int i = 0; i < 5; ++i)
       EXPECT_EQ(joined(it.deltas(completion_route, body)), alone);
   }};
@@ -338,7 +338,7 @@ TEST(server, sixty_four_streams_at_once_equal_each_alone) {
     alone.push_back(it.text(completion_route, body));
   }
   std::vector<std::string> together(64);
-  std::vector<std::thread> threads;
+  std::vector<std::jthread> threads;
   for (std::size_t i = 0; i < 64; ++i) {
     threads.emplace_back([&, i] {
       together[i] = joined(it.deltas(completion_route, bodies[i]));
@@ -434,9 +434,9 @@ TEST(server, draining_refuses_new_work_and_ends_the_old) {
   auto body = completion_body("running");
   body["max_tokens"] = 300;
   std::string text;
-  std::thread client{[&] { text = it.text(completion_route, body); }};
+  std::jthread client{[&] { text = it.text(completion_route, body); }};
   EXPECT_TRUE(eventually([&] { return it.model().stats().running == 1; }));
-  std::thread drainer{[&] { EXPECT_TRUE(it.model().drain(20s)); }};
+  std::jthread drainer{[&] { EXPECT_TRUE(it.model().drain(20s)); }};
   EXPECT_TRUE(
       eventually([&] { return it.ask(test::get("/ready")).status == 503; }));
   EXPECT_EQ(it.ask(post(completion_route, json::serialize(body))).status, 503);

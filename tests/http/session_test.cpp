@@ -446,7 +446,7 @@ TEST_F(session_test, draining_lets_answers_end_and_closes_idle_connections) {
   raw_client busy{port};
   busy.send(post("/v1/completions", hello));
   const auto item = side->wait_for(0);
-  std::thread drainer{[&] { EXPECT_TRUE(it->drain(10s)); }};
+  std::jthread drainer{[&] { EXPECT_TRUE(it->drain(10s)); }};
   EXPECT_TRUE(idle.at_end());
   EXPECT_FALSE(item->let_go);
   play(0);
