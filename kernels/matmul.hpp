@@ -51,8 +51,8 @@ class activations {
 
   /// Takes `rows` rows of `in` floats at `x` (contiguous; must stay alive until
   /// the last matmul that reads them). `quantize` makes the 8-bit form too.
-  void assign(const float* x, std::int64_t rows, std::int64_t in,
-              bool quantize, thread_pool& pool);
+  void assign(const float* x, std::int64_t rows, std::int64_t in, bool quantize,
+              thread_pool& pool);
 
   std::int64_t rows() const;
   std::int64_t in() const;
@@ -89,8 +89,7 @@ void matmul(std::span<const matmul_job> jobs, const activations& x,
 namespace reference {
 /// The slow twin of `matmul`, from the unpacked rows, one output at a time.
 void matmul(dtype type, const std::byte* w, std::int64_t out, std::int64_t in,
-            const float* x, std::int64_t rows, float* y,
-            std::int64_t y_stride);
+            const float* x, std::int64_t rows, float* y, std::int64_t y_stride);
 }  // namespace reference
 
 }  // namespace vouch::kernels

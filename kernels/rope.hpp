@@ -16,8 +16,8 @@ class rope_table {
   /// `inverse_frequencies` has d_rot / 2 entries; angle(p, i) = p * inverse
   /// frequency i, in float32; both functions are scaled by `attention_factor`
   /// (1 but for YaRN).
-  rope_table(std::span<const float> inverse_frequencies,
-             std::int64_t positions, float attention_factor = 1.0F);
+  rope_table(std::span<const float> inverse_frequencies, std::int64_t positions,
+             float attention_factor = 1.0F);
 
   std::int64_t positions() const { return positions_; }
   /// Rotary dimensions, d_rot.
@@ -41,8 +41,7 @@ void rope(float* x, std::int64_t stride, std::int64_t rows, int heads,
 
 namespace reference {
 void rope(float* x, std::int64_t stride, std::int64_t rows, int heads,
-          int head_dim, const std::int32_t* positions,
-          const rope_table& table);
+          int head_dim, const std::int32_t* positions, const rope_table& table);
 }  // namespace reference
 
 }  // namespace vouch::kernels

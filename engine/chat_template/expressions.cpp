@@ -84,7 +84,7 @@ value evaluator::evaluate(const expression& e) {
 
 value evaluator::evaluate_name(const expression& e) {
   if (const value* v = scope_->find(e.word)) return *v;
-  const value global = find_global(e.word);
+  value global = find_global(e.word);
   if (!global.is_undefined()) return global;
   return value::undefined("'" + e.word + "' is undefined");
 }

@@ -177,6 +177,7 @@ value dictsort(context& ctx, const value& v, const arguments& args) {
   }
   stable_sort(ctx, all, flag(bound[2]));
   std::vector<value> sorted;
+  sorted.reserve(all.size());
   for (keyed& k : all) sorted.push_back(std::move(k.item));
   return make_list(std::move(sorted));
 }
@@ -206,6 +207,7 @@ value sort(context& ctx, const value& v, const arguments& args) {
   }
   stable_sort(ctx, all, flag(bound[0]));
   std::vector<value> sorted;
+  sorted.reserve(all.size());
   for (keyed& k : all) sorted.push_back(std::move(k.item));
   return make_list(std::move(sorted));
 }

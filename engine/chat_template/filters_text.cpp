@@ -351,7 +351,7 @@ value to_int(context&, const value& v, const arguments& args) {
 
 value to_float(context&, const value& v, const arguments& args) {
   const bound_arguments bound = bind("float", args, {"default"});
-  const value fallback = bound[0].value_or(value{0.0});
+  value fallback = bound[0].value_or(value{0.0});
   require_defined(v);
   if (v.is_number()) return value{v.as_double()}.with_taint(v.tainted);
   if (!v.is_string()) return fallback;

@@ -181,7 +181,8 @@ void step_runner::collect_row(const step_item& item, logits_row& row,
     const auto picks = static_cast<std::int32_t>(out.picks.size());
     bool reached = true;
     for (std::int32_t i = 0; item.kind == row_kind::verify && i < picks; ++i) {
-      const auto draft = static_cast<std::size_t>(item.pick_begin + i + 1);
+      const auto draft = static_cast<std::size_t>(item.pick_begin) +
+                         static_cast<std::size_t>(i) + 1;
       reached =
           reached && draft < item.tokens.size() &&
           out.picks[static_cast<std::size_t>(i)].token == item.tokens[draft];

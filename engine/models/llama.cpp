@@ -1,8 +1,10 @@
 #include "engine/models/llama.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
+#include <initializer_list>
 #include <stdexcept>
 #include <utility>
 
@@ -74,7 +76,10 @@ class llama final : public model {
                  kernels::thread_pool& pool);
   void head(const forward_rows& rows, float* logits,
             kernels::thread_pool& pool);
-  void apply(const linear& layer, float* y, kernels::thread_pool& pool);
+  /// A layer and where its output rows go.
+  using projection = std::pair<const linear*, float*>;
+  void apply(std::initializer_list<projection> projections,
+             kernels::thread_pool& pool);
 
   linear load_linear(const checkpoint& source, const std::string& name,
                      std::int64_t out, std::int64_t in, bool bias,
@@ -193,9 +198,10 @@ void llama::attend(const llama_layer& layer, const forward_rows& rows,
                     config_.rms_norm_eps, count, hidden, s.normed.data(), pool);
   s.activations.assign(s.normed.data(), count, hidden,
                        quantized(layer.query, layer.key, layer.value), pool);
-  apply(layer.query, s.query.data(), pool);
-  apply(layer.key, s.key.data(), pool);
-  apply(layer.value, s.value.data(), pool);
+  apply({{&layer.query, s.query.data()},
+         {&layer.key, s.key.data()},
+         {&layer.value, s.value.data()}},
+        pool);
 
   kernels::rope(s.query.data(), query_width_, count, config_.heads,
                 config_.head_dim, rows.positions.data(), rope_, pool);
@@ -216,7 +222,7 @@ void llama::attend(const llama_layer& layer, const forward_rows& rows,
 
   s.activations.assign(s.attended.data(), count, query_width_,
                        quantized(layer.output), pool);
-  apply(layer.output, s.projected.data(), pool);
+  apply({{&layer.output, s.projected.data()}}, pool);
   kernels::add(s.hidden.data(), s.projected.data(), count * hidden, pool);
 }
 
@@ -230,12 +236,11 @@ void llama::transform(const llama_layer& layer, std::int64_t rows,
                     config_.rms_norm_eps, rows, hidden, s.normed.data(), pool);
   s.activations.assign(s.normed.data(), rows, hidden,
                        quantized(layer.gate, layer.up), pool);
-  apply(layer.gate, s.gate.data(), pool);
-  apply(layer.up, s.up.data(), pool);
+  apply({{&layer.gate, s.gate.data()}, {&layer.up, s.up.data()}}, pool);
   kernels::swiglu(s.gate.data(), s.up.data(), rows * width, s.gate.data(),
                   pool);
   s.activations.assign(s.gate.data(), rows, width, quantized(layer.down), pool);
-  apply(layer.down, s.projected.data(), pool);
+  apply({{&layer.down, s.projected.data()}}, pool);
   kernels::add(s.hidden.data(), s.projected.data(), rows * hidden, pool);
 }
 
@@ -259,13 +264,22 @@ void llama::head(const forward_rows& rows, float* logits,
                   pool);
 }
 
-/// y = weight x + bias for the rows in scratch_.activations.
-void llama::apply(const linear& layer, float* y, kernels::thread_pool& pool) {
-  const auto out = layer.weight.out();
-  kernels::matmul(layer.weight, scratch_.activations, y, out, pool);
-  if (!layer.bias.empty()) {
-    kernels::add_bias(y, layer.bias.data(), scratch_.activations.rows(), out,
-                      out, pool);
+/// y = weight x + bias for the rows in scratch_.activations, for layers that
+/// read the same rows: one round of the pool for all of them.
+void llama::apply(std::initializer_list<projection> projections,
+                  kernels::thread_pool& pool) {
+  std::array<kernels::matmul_job, 3> jobs;
+  std::size_t count = 0;
+  for (const auto& [layer, y] : projections) {
+    jobs.at(count++) = {&layer->weight, y, layer->weight.out()};
+  }
+  const auto rows = scratch_.activations.rows();
+  kernels::matmul({jobs.data(), count}, scratch_.activations, pool);
+  for (const auto& [layer, y] : projections) {
+    if (!layer->bias.empty()) {
+      const auto out = layer->weight.out();
+      kernels::add_bias(y, layer->bias.data(), rows, out, out, pool);
+    }
   }
 }
 
