@@ -81,11 +81,12 @@ tokens choice::advance(const engine::sequence_update& update) {
   const bool stopped =
       text_.stopped() || update.reason == engine::finish_reason::stop;
   out.finish_reason = stopped ? "stop" : "length";
-  if (update.stop_string >= 0) {
-    out.stop_reason = stop_.at(static_cast<std::size_t>(update.stop_string));
+  // The text decides: SCHEDULER does not see every stop string.
+  if (text_.stopped()) {
+    out.stop_reason = stop_.at(text_.stop_index());
   } else if (std::find(stop_token_ids_.begin(), stop_token_ids_.end(),
                        update.stop_token) != stop_token_ids_.end()) {
-    out.stop_reason = std::to_string(update.stop_token);
+    out.stop_token = update.stop_token;
   }
   return out;
 }

@@ -91,9 +91,11 @@ struct tokens {
   std::vector<token_info> prompt;
   /// Not empty on the choice's last event: "stop" or "length".
   std::string finish_reason;
-  /// The stop string or, in decimal, the stop token that ended it; empty for
-  /// the model's own end of turn.
+  /// The stop string that ended it; else empty.
   std::string stop_reason;
+  /// The one of the request's stop_token_ids that ended it; else -1, also for
+  /// the model's own end of turn.
+  engine::token_id stop_token = -1;
 };
 
 /// All choices ended. Terminal.

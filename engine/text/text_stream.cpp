@@ -40,6 +40,7 @@ std::string text_stream::push(token_id token) {
     held_ += bytes;
     if (const auto match = stops_.push(bytes)) {
       stopped_ = true;
+      stop_index_ = match->index;
       const std::size_t end = include_stop_ ? match->end : match->begin;
       std::string out = release(end - held_from);
       out += utf8_.finish();

@@ -33,6 +33,8 @@ class text_stream {
   std::string finish();
   /// A stop string was found.
   bool stopped() const { return stopped_; }
+  /// Which of the stop strings, by its index; only once stopped.
+  std::size_t stop_index() const { return stop_index_; }
 
  private:
   /// Shows the first `count` held bytes.
@@ -48,6 +50,7 @@ class text_stream {
   bool skip_special_ = true;
   bool include_stop_ = false;
   bool stopped_ = false;
+  std::size_t stop_index_ = 0;
 };
 
 }  // namespace vouch::engine

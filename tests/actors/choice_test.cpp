@@ -86,13 +86,32 @@ TEST(Choice, TheStopReasonNamesWhatTheClientAskedFor) {
   update = update_of("x", true);
   update.reason = engine::finish_reason::stop;
   update.stop_token = 7;
-  EXPECT_EQ(by_token.one->advance(update).stop_reason, "7");
+  event = by_token.one->advance(update);
+  EXPECT_EQ(event.finish_reason, "stop");
+  EXPECT_EQ(event.stop_token, 7);
+  EXPECT_EQ(event.stop_reason, "");
 
   fixture by_model{request};
   update.stop_token = test::fake_turn_end;
   event = by_model.one->advance(update);
   EXPECT_EQ(event.finish_reason, "stop");
   EXPECT_EQ(event.stop_reason, "");
+  EXPECT_EQ(event.stop_token, -1);
+}
+
+// SCHEDULER is not told stop strings where special tokens are text, so its
+// update names none.
+TEST(Choice, TheStopReasonNamesAStringThatTheTextAloneKnows) {
+  generation_request request;
+  request.stop = {"zz", "8"};
+  request.skip_special_tokens = false;
+  fixture f{request};
+  const auto event = f.one->advance(update_of("x8"));
+  EXPECT_EQ(event.text, "x");
+  EXPECT_EQ(event.finish_reason, "stop");
+  EXPECT_EQ(event.stop_reason, "8");
+  EXPECT_EQ(event.stop_token, -1);
+  EXPECT_TRUE(f.one->ended_early());
 }
 
 TEST(Choice, ShowsAsManyAlternativesAsWereAskedFor) {

@@ -143,14 +143,17 @@ TEST(Runtime, StopsWhereThePlainTextStops) {
   request.id = "d";
   request.skip_special_tokens = false;
   request.include_stop_string = false;
-  EXPECT_EQ(all.run(request).text(), "The quick br");
+  seen = all.run(request);
+  EXPECT_EQ(seen.text(), "The quick br");
+  EXPECT_EQ(seen.choices.at(0).stop_reason, "own fox");
 
   request.id = "e";
   request.stop = {};
   request.stop_token_ids = {'q'};
   seen = all.run(request);
   EXPECT_EQ(seen.text(), "The ");
-  EXPECT_EQ(seen.choices.at(0).stop_reason, std::to_string(int{'q'}));
+  EXPECT_EQ(seen.choices.at(0).stop_reason, "");
+  EXPECT_EQ(seen.choices.at(0).stop_token, int{'q'});
   EXPECT_TRUE(all.idle_again());
 }
 

@@ -32,6 +32,7 @@ void transcript::add(const actors::tokens& event) {
                        event.prompt.end());
   choice.finish_reason = event.finish_reason;
   choice.stop_reason = event.stop_reason;
+  choice.stop_token = event.stop_token;
   changed_.notify_all();
 }
 

@@ -31,6 +31,7 @@ struct outcome {
     std::vector<actors::token_info> prompt;
     std::string finish_reason;
     std::string stop_reason;
+    engine::token_id stop_token = -1;
     std::vector<engine::token_id> ids() const;
   };
   std::map<int, choice> choices;
