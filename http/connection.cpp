@@ -1,11 +1,12 @@
 #include "http/connection.hpp"
 
+#include <linux/sockios.h>
 #include <netinet/tcp.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <utility>
 
 #include <boost/asio/buffer.hpp>
-#include <boost/asio/write.hpp>
 
 namespace vouch::http {
 
@@ -36,10 +37,25 @@ void connection::arm(double seconds) {
       std::chrono::duration<double>{seconds}));
   deadline_.async_wait([self = shared_from_this(), number](error_code ec) {
     if (ec || number != self->deadline_number_ || self->closed()) return;
-    self->timed_out_ = true;
-    error_code ignored;
-    self->socket_.cancel(ignored);
+    self->on_deadline();
   });
+}
+
+void connection::on_deadline() {
+  // A slow reader empties the socket long before there is room for more.
+  if (writing_now_ && unacknowledged() < unacknowledged_) {
+    unacknowledged_ = unacknowledged();
+    return arm(write_timeout_s_);
+  }
+  timed_out_ = true;
+  error_code ignored;
+  socket_.cancel(ignored);
+}
+
+std::size_t connection::unacknowledged() {
+  int bytes = 0;
+  if (ioctl(socket_.native_handle(), SIOCOUTQ, &bytes) != 0) return 0;
+  return static_cast<std::size_t>(bytes);
 }
 
 void connection::disarm() {
@@ -60,10 +76,19 @@ void connection::queue(std::string bytes) {
 void connection::flush() {
   writing_now_ = true;
   in_flight_ = std::exchange(pending_, {});
+  written_ = 0;
+  write_more();
+}
+
+// Piece by piece: each starts the deadline anew.
+void connection::write_more() {
   arm(write_timeout_s_);
-  net::async_write(
-      socket_, net::buffer(in_flight_),
-      [self = shared_from_this()](error_code ec, std::size_t) {
+  socket_.async_write_some(
+      net::buffer(in_flight_) + written_,
+      [self = shared_from_this()](error_code ec, std::size_t bytes) {
+        self->written_ += bytes;
+        if (!ec && !self->closed() && self->written_ < self->in_flight_.size())
+          return self->write_more();
         self->writing_now_ = false;
         if (self->closed()) return;
         if (ec) {
@@ -77,6 +102,7 @@ void connection::flush() {
           self->on_drained();
         }
       });
+  unacknowledged_ = unacknowledged();
 }
 
 peer_state connection::look_at_peer() {

@@ -35,8 +35,8 @@ class connection : public std::enable_shared_from_this<connection> {
  protected:
   /// Everything queued was written.
   virtual void on_drained() = 0;
-  /// A write failed or took too long ("write_failed", "write_timeout"); the
-  /// socket is closed.
+  /// A write failed, or the peer took nothing for the write timeout
+  /// ("write_failed", "write_timeout"); the socket is closed.
   virtual void on_write_failure(const char* why) = 0;
 
   /// Appends to the pending buffer and starts a write when none is in flight.
@@ -63,6 +63,9 @@ class connection : public std::enable_shared_from_this<connection> {
 
  private:
   void flush();
+  void write_more();
+  void on_deadline();
+  std::size_t unacknowledged();
   void discard();
 
   boost::asio::steady_timer deadline_;
@@ -71,6 +74,9 @@ class connection : public std::enable_shared_from_this<connection> {
   double write_timeout_s_;
   std::string pending_;
   std::string in_flight_;
+  std::size_t written_ = 0;
+  // Bytes of the socket that the peer had not taken at the last look.
+  std::size_t unacknowledged_ = 0;
   bool writing_now_ = false;
   std::size_t discarded_ = 0;
 };

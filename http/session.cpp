@@ -1,5 +1,7 @@
 #include "http/session.hpp"
 
+#include <algorithm>
+#include <chrono>
 #include <utility>
 
 #include <boost/asio/post.hpp>
@@ -22,6 +24,13 @@ namespace {
 // A body this small is read before an early answer, so that the connection
 // can go on.
 constexpr std::uint64_t small_body = 64 << 10;
+
+// Reads are as large as the buffer, which starts with this.
+constexpr std::size_t first_read = 4096;
+constexpr std::size_t body_read = 64 << 10;
+
+// What a body must come in with on average, once idle_timeout has passed.
+constexpr double least_bytes_per_second = 1024;
 
 std::string text(beast::string_view view) { return {view.data(), view.size()}; }
 
@@ -102,6 +111,18 @@ void session::do_read() {
   parser_->body_limit(static_cast<std::uint64_t>(server.max_body_bytes));
   reading_head_ = true;
   arm(server.idle_timeout);
+  if (buffer_.size() > 0) return do_read_header();
+  socket_.async_read_some(buffer_.prepare(first_read),
+                          [self = self()](error_code ec, std::size_t bytes) {
+                            if (ec || self->closed()) return self->close();
+                            self->buffer_.commit(bytes);
+                            self->do_read_header();
+                          });
+}
+
+// The deadline of a whole header starts with its first byte.
+void session::do_read_header() {
+  arm(context_.settings.server.idle_timeout);
   beast::http::async_read_header(
       socket_, buffer_, *parser_,
       [self = self()](error_code ec, std::size_t) { self->on_header(ec); });
@@ -110,8 +131,6 @@ void session::do_read() {
 void session::on_header(error_code ec) {
   reading_head_ = false;
   if (closed()) return;
-  const bool silent = !parser_->got_some() && buffer_.size() == 0;
-  if (ec && silent) return close();
   disarm();
   begin_exchange();
   if (ec) return on_bad_request(ec);
@@ -130,6 +149,7 @@ void session::on_header(error_code ec) {
     now_.how.keep_alive = false;
     return respond(*now_.target.answer);
   }
+  if (!length || *length > small_body) buffer_.reserve(body_read);
   if (continue_wanted && message.version() >= 11) {
     queue("HTTP/1.1 100 Continue\r\n\r\n");  // on_drained reads the body
   } else {
@@ -153,15 +173,27 @@ void session::begin_exchange() {
   now_.record.route = now_.target.name;
 }
 
+// A body may take long as long as it comes: no pause of idle_timeout, and not
+// a byte now and then either.
 void session::do_read_body() {
-  arm(context_.settings.server.idle_timeout);
-  beast::http::async_read(
+  parser_->eager(true);
+  const auto idle = context_.settings.server.idle_timeout;
+  const std::chrono::duration<double> so_far = clock::now() - now_.begin;
+  const auto left =
+      idle + static_cast<double>(now_.body_bytes) / least_bytes_per_second -
+      so_far.count();
+  arm(std::clamp(left, 0.0, idle));
+  beast::http::async_read_some(
       socket_, buffer_, *parser_,
-      [self = self()](error_code ec, std::size_t) { self->on_body(ec); });
+      [self = self()](error_code ec, std::size_t bytes) {
+        self->on_body(ec, bytes);
+      });
 }
 
-void session::on_body(error_code ec) {
+void session::on_body(error_code ec, std::size_t bytes) {
   if (closed()) return;
+  now_.body_bytes += bytes;
+  if (!ec && !parser_->is_done()) return do_read_body();
   disarm();
   if (ec) return on_bad_request(ec);
   dispatch();

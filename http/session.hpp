@@ -41,6 +41,7 @@ class session : public connection {
     routing target;
     access_record record;
     clock::time_point begin;
+    std::size_t body_bytes = 0;
     std::optional<answer> generated;
     std::unique_ptr<generation> running;
     bool streaming = false;
@@ -52,10 +53,11 @@ class session : public connection {
 
   std::shared_ptr<session> self();
   void do_read();
+  void do_read_header();
   void on_header(boost::system::error_code ec);
   void begin_exchange();
   void do_read_body();
-  void on_body(boost::system::error_code ec);
+  void on_body(boost::system::error_code ec, std::size_t bytes);
   void on_bad_request(boost::system::error_code ec);
 
   void dispatch();

@@ -66,12 +66,13 @@ void complete(generation_job& job, const std::string& id, int key) {
 void session::dispatch() {
   if (now_.target.answer) return respond(*now_.target.answer);
   auto body = std::move(parser_->get().body());
+  const bool big = body.size() > big_body;
   auto work = [target = now_.target, body = std::move(body),
                this]() mutable -> outcome {
     return handle(target, std::move(body), *context_.model_side,
                   context_.settings);
   };
-  if (body.size() > big_body) {
+  if (big) {
     run_later(std::move(work));
   } else {
     take(work());

@@ -127,6 +127,13 @@ std::optional<raw_response> raw_client::read(std::chrono::milliseconds wait,
   return response;
 }
 
+std::string raw_client::read_bytes(std::size_t most) {
+  if (buffer_.empty()) fill(clock::now() + std::chrono::seconds{20});
+  auto bytes = buffer_.substr(0, most);
+  buffer_.erase(0, bytes.size());
+  return bytes;
+}
+
 std::string raw_client::read_until(std::string_view text,
                                    std::chrono::milliseconds wait) {
   const auto until = clock::now() + wait;

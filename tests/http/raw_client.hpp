@@ -40,6 +40,8 @@ class raw_client {
   std::optional<raw_response> read(
       std::chrono::milliseconds wait = std::chrono::seconds{60},
       bool head_only = false);
+  /// At most `most` bytes as they come; empty at the end, or after 20 s.
+  std::string read_bytes(std::size_t most);
   /// Bytes until `text` has been seen, or the end.
   std::string read_until(std::string_view text,
                          std::chrono::milliseconds wait = std::chrono::seconds{

@@ -53,6 +53,7 @@ scripted_backend::scripted_backend() {
 }
 
 std::shared_ptr<const runtime::model_info> scripted_backend::model() const {
+  checked_on = std::this_thread::get_id();
   if (now == runtime::state::loading) return nullptr;
   return info;
 }

@@ -5,6 +5,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "http/backend.hpp"
@@ -30,6 +31,8 @@ class scripted_backend : public http::backend {
 
   std::atomic<runtime::state> now{runtime::state::ready};
   std::shared_ptr<runtime::model_info> info;
+  /// The thread that asked for the model last: who checks a request's body.
+  mutable std::atomic<std::thread::id> checked_on;
 
   runtime::state state() const override { return now; }
   bool healthy() const override { return now != runtime::state::failed; }

@@ -1,5 +1,6 @@
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 
@@ -226,6 +227,54 @@ TEST_F(session_test, a_slow_request_is_cut_and_an_idle_connection_closed) {
   EXPECT_EQ(waiting.read()->status, 200);
 }
 
+TEST_F(session_test, a_steady_upload_may_outlast_the_idle_timeout) {
+  settings.server.idle_timeout = 0.3;
+  serve();
+  const auto request = post("/tokenize", hello + std::string(20'000, ' '));
+  raw_client steady{port};
+  for (std::size_t i = 0; i < request.size(); i += 1024) {
+    steady.send(request.substr(i, 1024));
+    std::this_thread::sleep_for(50ms);
+  }
+  EXPECT_EQ(steady.read()->status, 200);
+  // A byte now and then keeps neither a body nor a header open.
+  for (const auto& start : {request.substr(0, 1024), std::string{"GET /he"}}) {
+    raw_client drip{port};
+    drip.send(start);
+    std::optional<test::raw_response> response;
+    // What came at once is worth a second at the least rate.
+    for (int i = 0; i < 50 && !response; ++i) {
+      drip.send(" ");
+      response = drip.read(100ms);
+    }
+    ASSERT_TRUE(response);
+    EXPECT_EQ(response->status, 408);
+  }
+}
+
+TEST_F(session_test, an_idle_time_does_not_count_for_the_next_header) {
+  settings.server.idle_timeout = 1;
+  serve();
+  raw_client client{port};
+  std::this_thread::sleep_for(700ms);
+  client.send("GET /health HT");
+  std::this_thread::sleep_for(600ms);
+  client.send("TP/1.1\r\nHost: t\r\n\r\n");
+  EXPECT_EQ(client.read()->status, 200);
+}
+
+TEST_F(session_test, a_large_body_is_checked_on_a_worker) {
+  serve();
+  EXPECT_EQ(ask(port, post("/tokenize", hello)).status, 200);
+  const auto io = side->checked_on.load();
+  EXPECT_EQ(ask(port, post("/tokenize", hello)).status, 200);
+  EXPECT_EQ(side->checked_on.load(), io);
+  EXPECT_EQ(
+      ask(port, post("/tokenize", hello + std::string(100'000, ' '))).status,
+      200);
+  EXPECT_NE(side->checked_on.load(), io);
+}
+
 TEST_F(session_test, needs_a_key_when_keys_are_set) {
   settings.server.api_keys = {"secret"};
   serve();
@@ -408,6 +457,23 @@ TEST_F(session_test, a_reader_that_stops_is_cut_by_time) {
   const std::string piece(16 << 10, 'x');
   for (int i = 0; i < 300; ++i) item->text(piece);
   EXPECT_TRUE(eventually([&] { return item->let_go.load(); }, 5s));
+}
+
+TEST_F(session_test, a_slow_reader_of_a_large_answer_is_not_cut) {
+  settings.server.write_timeout = 0.3;
+  serve();
+  raw_client client{port, 16 << 10};
+  client.send(post("/v1/completions", hello));
+  const std::string text(4 << 20, 'x');
+  std::jthread player{[&] { play(0, text); }};
+  // About 4 MB/s, and slower at the end: more than three timeouts.
+  std::string got;
+  while (got.find("\"seed\":") == std::string::npos) {
+    const auto piece = client.read_bytes(16 << 10);
+    ASSERT_FALSE(piece.empty()) << got.size();
+    got = got.size() < 64 ? got + piece : got.substr(got.size() - 64) + piece;
+    std::this_thread::sleep_for(4ms);
+  }
 }
 
 TEST_F(session_test, deltas_that_wait_go_out_together) {
