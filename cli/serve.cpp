@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <ctime>
@@ -139,20 +140,32 @@ void serve_until_signal(runtime::runtime& model, const options& chosen,
   }
 }
 
+/// What cut requests' answers get to reach their clients.
+constexpr std::chrono::milliseconds last_answers{500};
+
 /// Refuses new work, waits for what runs; a second signal cuts it short.
 int drain(runtime::runtime& model, http::server& server,
           const runtime::config& settings, signal_waiter& signals) {
   const auto deadline = std::chrono::milliseconds(
       static_cast<std::int64_t>(settings.server.drain_timeout * 1000.0));
   spdlog::info("draining, at most {} s", settings.server.drain_timeout);
+  const auto least = std::min(deadline / 4, last_answers);
   bool all_done = false;
   std::thread waiter{[&] {
-    all_done = model.drain(deadline) && server.drain(deadline);
+    using std::chrono::steady_clock;
+    const auto until = steady_clock::now() + deadline;
+    all_done = model.drain(deadline);
+    // The last answers still have to reach their clients.
+    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
+        until - steady_clock::now());
+    all_done = server.drain(std::max(left, least)) && all_done;
     signals.wake();
   }};
   if (signals.wait_for_wake() != 0) {
     spdlog::warn("second signal: running requests are cancelled");
     model.drain(std::chrono::milliseconds(0));
+    server.drain(least);
+    server.cut_drain();
   }
   waiter.join();
   server.stop();

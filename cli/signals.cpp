@@ -28,6 +28,9 @@ signal_waiter::signal_waiter() {
 }
 
 signal_waiter::~signal_waiter() {
+  // What came and was not waited for must not end the process now.
+  while (wait(std::chrono::milliseconds(0)) != 0) {
+  }
   const auto set = handled();
   pthread_sigmask(SIG_UNBLOCK, &set, nullptr);
 }

@@ -10,6 +10,16 @@ namespace json = boost::json;
 
 namespace {
 
+// A stop string, or the id of a stop token.
+void add_stop_reason(json::object& choice, const std::string& text,
+                     engine::token_id token) {
+  if (token >= 0) {
+    choice["stop_reason"] = token;
+  } else if (!text.empty()) {
+    choice["stop_reason"] = text;
+  }
+}
+
 json::value or_null(const std::string& text) {
   if (text.empty()) return nullptr;
   return json::value(text);
@@ -74,6 +84,7 @@ void answer::on(actors::tokens& event, progress& state) {
   into.text += event.text;
   if (!event.finish_reason.empty()) into.finish_reason = event.finish_reason;
   if (!event.stop_reason.empty()) into.stop_reason = event.stop_reason;
+  if (event.stop_token >= 0) into.stop_token = event.stop_token;
   if (logprobs_ || prompt_logprobs_) {
     for (auto& token : event.prompt) into.prompt.push_back(std::move(token));
     for (auto& token : event.emitted) into.emitted.push_back(std::move(token));
@@ -180,7 +191,7 @@ void answer::stream_tokens(std::size_t index, const actors::tokens& event) {
     choice["finish_reason"] = nullptr;
     if (!chat && last) {
       choice["finish_reason"] = event.finish_reason;
-      if (!event.stop_reason.empty()) choice["stop_reason"] = event.stop_reason;
+      add_stop_reason(choice, event.stop_reason, event.stop_token);
     }
     add_chunk(std::move(choice));
   }
@@ -189,7 +200,7 @@ void answer::stream_tokens(std::size_t index, const actors::tokens& event) {
     choice["delta"] = json::object{};
     choice["logprobs"] = nullptr;
     choice["finish_reason"] = event.finish_reason;
-    if (!event.stop_reason.empty()) choice["stop_reason"] = event.stop_reason;
+    add_stop_reason(choice, event.stop_reason, event.stop_token);
     add_chunk(std::move(choice));
   }
 }
@@ -235,7 +246,7 @@ json::object answer::choice_object(std::size_t index) const {
              : completion_logprobs(tokens, offset, token_bytes_);
   }
   choice["finish_reason"] = or_null(from.finish_reason);
-  if (!from.stop_reason.empty()) choice["stop_reason"] = from.stop_reason;
+  add_stop_reason(choice, from.stop_reason, from.stop_token);
   if (prompt_logprobs_ && !chat)
     choice["prompt_logprobs"] = prompt_logprobs(from.prompt, token_bytes_);
   return choice;

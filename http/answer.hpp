@@ -66,6 +66,7 @@ class answer {
     std::string text;
     std::string finish_reason;
     std::string stop_reason;
+    engine::token_id stop_token = -1;
     std::vector<actors::token_info> prompt;
     std::vector<actors::token_info> emitted;
     std::size_t offset = 0;

@@ -40,7 +40,7 @@ class backend {
       std::vector<actors::generation_request> requests, event_sink sink) = 0;
 
   virtual std::vector<engine::token_id> tokenize(
-      const std::string& text, bool add_special_tokens) const = 0;
+      const tokenize_job& job) const = 0;
   virtual std::string detokenize(const std::vector<engine::token_id>& tokens,
                                  bool skip_special_tokens) const = 0;
   virtual std::string token_bytes(engine::token_id token) const = 0;

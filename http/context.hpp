@@ -27,12 +27,15 @@ class session_registry {
   void remove(session* item);
   std::size_t size() const;
   std::vector<std::shared_ptr<session>> all() const;
-  /// True when no session is left before `deadline`.
+  /// True when no session is left before `deadline`; ends early with give_up.
   bool wait_until_empty(std::chrono::steady_clock::time_point deadline);
+  /// Nobody shall wait any more.
+  void give_up();
 
  private:
   mutable std::mutex mutex_;
   std::condition_variable empty_;
+  bool given_up_ = false;
   std::map<session*, std::weak_ptr<session>> items_;
 };
 

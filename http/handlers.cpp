@@ -84,7 +84,7 @@ reply one_model(const runtime::model_info& model, const std::string& name) {
 
 reply tokenized(const tokenize_job& job, const backend& model_side,
                 const runtime::model_info& model) {
-  const auto ids = model_side.tokenize(job.text, job.add_special_tokens);
+  const auto ids = model_side.tokenize(job);
   json::object body;
   body["count"] = ids.size();
   body["max_model_len"] = model.max_context;
@@ -110,9 +110,11 @@ reply templated(const template_job& job, const backend& model_side) {
     body["prompt"] = model_side.apply_template(job);
     return json_reply(body);
   } catch (const engine::template_error& error) {
-    throw api_error{400, error.what(), "messages", "template_error"};
+    // As a chat's failed request has it.
+    throw api_error{400, std::string{"chat template: "} + error.what(),
+                    "messages", "invalid_value"};
   } catch (const std::invalid_argument& error) {
-    throw api_error{400, error.what(), "messages", "template_error"};
+    throw api_error{400, error.what(), "messages", "invalid_value"};
   }
 }
 

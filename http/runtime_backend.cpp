@@ -79,11 +79,11 @@ class runtime_backend : public backend {
   }
 
   std::vector<engine::token_id> tokenize(
-      const std::string& text, bool add_special_tokens) const override {
+      const tokenize_job& job) const override {
     engine::encode_options options;
-    options.add_special_tokens = add_special_tokens;
-    options.parse_special = false;
-    return runtime_.tokenize(text, options);
+    options.add_special_tokens = job.add_special_tokens;
+    options.parse_special = job.parse_special;
+    return runtime_.tokenize(job.text, options);
   }
   std::string detokenize(const std::vector<engine::token_id>& tokens,
                          bool skip_special_tokens) const override {

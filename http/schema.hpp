@@ -58,6 +58,8 @@ generation_job parse_completion(std::string_view body,
 struct tokenize_job {
   std::string text;
   bool add_special_tokens = true;
+  /// Special tokens spelled out in the text are those tokens.
+  bool parse_special = true;
   bool with_pieces = false;
 };
 tokenize_job parse_tokenize(std::string_view body,

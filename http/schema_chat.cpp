@@ -97,12 +97,16 @@ std::string read_messages(object_fields& fields) {
 }
 
 // Tools reach the template only where no call can be asked back.
-std::string read_tools(object_fields& fields, bool calls_possible) {
+std::string read_tools(object_fields& fields) {
   const auto tools = fields.array("tools");
   const auto choice = fields.any("tool_choice");
   std::string_view choice_name;
-  if (choice && !choice->is_object() && choice->get(choice_name))
-    expected("tool_choice", "a string or an object", *choice);
+  if (choice && !choice->is_object() &&
+      (choice->get(choice_name) ||
+       (choice_name != "none" && choice_name != "auto" &&
+        choice_name != "required"))) {
+    expected("tool_choice", "none, auto, required or an object", *choice);
+  }
   if (!tools || tools->size() == 0) {
     if (choice && choice_name != "none" && choice_name != "auto")
       throw bad_field("tool_choice", "is only allowed with tools");
@@ -114,7 +118,7 @@ std::string read_tools(object_fields& fields, bool calls_possible) {
       expected(fmt::format("tools[{}]", index), "an object", tool);
     ++index;
   }
-  if (calls_possible && choice_name != "none") {
+  if (choice_name != "none") {
     throw not_built_field(
         "tools",
         "tool calling (tool_choice: \"none\" shows them to the "
@@ -187,6 +191,7 @@ void read_chat_prompt(object_fields& fields, const schema_context& context,
   prompt.add_generation_prompt =
       fields.boolean("add_generation_prompt").value_or(true);
   read_template_variables(fields, prompt);
+  prompt.tools = read_tools(fields);
 }
 
 generation_job parse_chat(std::string_view body,
@@ -201,7 +206,6 @@ generation_job parse_chat(std::string_view body,
   request.add_special_tokens = false;
   template_job prompt;
   read_chat_prompt(fields, context, prompt);
-  prompt.tools = read_tools(fields, true);
   request.messages = std::move(prompt.messages);
   request.tools = std::move(prompt.tools);
   request.template_variables = std::move(prompt.variables);
@@ -236,7 +240,6 @@ template_job parse_template(std::string_view body,
   check_model(fields, context);
   template_job job;
   read_chat_prompt(fields, context, job);
-  job.tools = read_tools(fields, false);
   refuse_other_calls(fields);
   fields.reject_unknown(context.settings.server.strict);
   return job;

@@ -96,7 +96,16 @@ generation_job parse_completion(std::string_view body,
 
   actors::generation_request base;
   read_common(fields, context, job, base);
-  if (base.max_tokens < 0) base.max_tokens = default_completion_tokens;
+  if (base.max_tokens < 0) {
+    base.max_tokens = default_completion_tokens;
+    if (base.sampling.min_tokens > base.max_tokens) {
+      throw bad_field(
+          "min_tokens",
+          fmt::format("{} is more than max_tokens, which is {} where the "
+                      "request does not give it",
+                      base.sampling.min_tokens, base.max_tokens));
+    }
+  }
   base.echo = fields.boolean("echo").value_or(false);
   job.echo = base.echo;
   if (base.max_tokens == 0 && !base.echo) {
@@ -138,6 +147,7 @@ tokenize_job parse_tokenize(std::string_view body,
     throw bad_field("content", "is not allowed beside prompt");
   job.text = prompt ? *prompt : *content;
   job.add_special_tokens = fields.boolean("add_special_tokens").value_or(true);
+  job.parse_special = fields.boolean("parse_special").value_or(true);
   job.with_pieces = fields.boolean("return_token_strs").value_or(false);
   fields.reject_unknown(context.settings.server.strict);
   return job;

@@ -50,7 +50,15 @@ std::vector<std::shared_ptr<session>> session_registry::all() const {
 bool session_registry::wait_until_empty(
     std::chrono::steady_clock::time_point deadline) {
   std::unique_lock lock{mutex_};
-  return empty_.wait_until(lock, deadline, [this] { return items_.empty(); });
+  empty_.wait_until(lock, deadline,
+                    [this] { return items_.empty() || given_up_; });
+  return items_.empty();
+}
+
+void session_registry::give_up() {
+  const std::lock_guard lock{mutex_};
+  given_up_ = true;
+  empty_.notify_all();
 }
 
 // ---- the listener and the threads ----
@@ -166,6 +174,8 @@ bool server::drain(std::chrono::milliseconds deadline) {
     item->close_when_idle();
   return impl_->context.sessions.wait_until_empty(until);
 }
+
+void server::cut_drain() { impl_->context.sessions.give_up(); }
 
 void server::stop() {
   if (impl_->stopped.exchange(true)) return;

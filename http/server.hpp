@@ -36,6 +36,9 @@ class server {
   /// running ones end), then this, then stop.
   bool drain(std::chrono::milliseconds deadline);
 
+  /// Ends a drain that waits, and any later one at once. From any thread.
+  void cut_drain();
+
   /// Closes every connection, which cancels its request, and joins the
   /// threads. Does nothing the second time.
   void stop();

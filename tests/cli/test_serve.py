@@ -1,9 +1,11 @@
 """`vouch serve` as an operator runs it: start, drain, reload, many clients."""
 
+import contextlib
 import json
 import pathlib
 import random
 import signal
+import socket
 import tempfile
 import threading
 import time
@@ -32,6 +34,36 @@ class Lifecycle(unittest.TestCase):
             reader.join(60)
             last = [c for c in result["chunks"] if c["choices"]][-1]
             self.assertEqual(last["choices"][0]["finish_reason"], "length")
+
+    @contextlib.contextmanager
+    def half_a_body(self, server):
+        """A connection that an answer is due on, but never comes."""
+        with socket.create_connection(("127.0.0.1", server.port)) as peer:
+            peer.sendall(b"POST /tokenize HTTP/1.1\r\nHost: t\r\n"
+                         b"Content-Length: 100\r\n\r\n{")
+            time.sleep(0.2)
+            yield
+
+    def test_drain_timeout_bounds_the_whole_drain(self):
+        with Server(TINY, "--server.drain_timeout", "2") as server:
+            with self.half_a_body(server):
+                begin = time.monotonic()
+                self.assertEqual(server.stop(signal.SIGTERM), 0)
+                took = time.monotonic() - begin
+                self.assertGreater(took, 1.9)
+                self.assertLess(took, 3.5)
+
+    def test_second_signal_cuts_the_drain(self):
+        with Server(TINY, "--server.drain_timeout", "20") as server:
+            with self.half_a_body(server):
+                server.process.send_signal(signal.SIGTERM)
+                self.wait_for(server, "draining")
+                time.sleep(0.5)
+                begin = time.monotonic()
+                self.assertEqual(server.stop(signal.SIGTERM), 0)
+                self.assertLess(time.monotonic() - begin, 5)
+                self.assertIn("second signal", server.output())
+                self.assertIn("requests were cut", server.output())
 
     def test_prints_a_curl_line(self):
         with Server() as server:

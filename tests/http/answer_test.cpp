@@ -136,6 +136,23 @@ TEST(answer, gives_chat_as_one_body) {
             R"("rejected_prediction_tokens":0}},"seed":42})");
 }
 
+TEST(answer, gives_a_stop_token_as_a_number) {
+  for (const auto kind : {generation_kind::chat, generation_kind::completion}) {
+    for (const bool stream : {false, true}) {
+      auto job = job_of(kind);
+      job.stream = stream;
+      auto it = make(job);
+      it.apply(started());
+      auto last = piece("a", "stop");
+      last.stop_token = 0;
+      it.apply(last);
+      it.apply(finished());
+      const auto text = stream ? it.take_stream() : it.body();
+      EXPECT_NE(text.find(R"("stop_reason":0)"), std::string::npos) << text;
+    }
+  }
+}
+
 TEST(answer, orders_choices_by_prompt_then_choice) {
   auto it = make(job_of(generation_kind::completion, 2, 2));
   it.apply(started("r1"));

@@ -165,7 +165,8 @@ TEST_F(schema, names_each_bad_chat_field) {
       {R"("tools":[7],"tool_choice":"none")", "tools[0]", "an object"},
       {R"("tools":{})", "tools", "an array"},
       {R"("tool_choice":"required")", "tool_choice", "only allowed with tools"},
-      {R"("tool_choice":3)", "tool_choice", "a string or an object"},
+      {R"("tool_choice":3)", "tool_choice", "or an object, given 3"},
+      {R"("tools":[{}],"tool_choice":"all")", "tool_choice", "auto, required"},
       {R"("functions":[])", "functions", "not built yet"},
       {R"("function_call":"auto")", "function_call", "not built yet"},
       {R"("audio":{"voice":"x"})", "audio", "not built yet"},
@@ -443,6 +444,10 @@ TEST_F(schema, reads_the_text_services) {
   const schema_context context{settings, model};
   EXPECT_EQ(parse_tokenize(R"({"prompt":"a"})", context).text, "a");
   EXPECT_EQ(parse_tokenize(R"({"content":"b"})", context).text, "b");
+  EXPECT_TRUE(parse_tokenize(R"({"prompt":"a"})", context).parse_special);
+  EXPECT_FALSE(
+      parse_tokenize(R"({"prompt":"a","parse_special":false})", context)
+          .parse_special);
   EXPECT_EQ(error_of([&] { parse_tokenize("{}", context); }).param(), "prompt");
   EXPECT_EQ(parse_detokenize(R"({"tokens":[3]})", context).tokens.size(), 1u);
   EXPECT_EQ(error_of([&] {
@@ -451,10 +456,44 @@ TEST_F(schema, reads_the_text_services) {
             "tokens[0]");
   const auto job = parse_template(
       R"({"messages":[{"role":"user","content":"x"}],"tools":[{}],)"
-      R"("add_generation_prompt":false})",
+      R"("tool_choice":"none","add_generation_prompt":false})",
       context);
   EXPECT_EQ(job.tools, "[{}]");
   EXPECT_FALSE(job.add_generation_prompt);
+}
+
+TEST_F(schema, judges_tools_alike_in_chat_and_template) {
+  const schema_context context{settings, model};
+  for (const auto* fields :
+       {R"("tools":[{}])", R"("tools":[{}],"tool_choice":"auto")",
+        R"("tools":[{}],"tool_choice":{})", R"("tools":[7])",
+        R"("tools":[{}],"tool_choice":"x")", R"("tools":{})",
+        R"("tool_choice":"required")", R"("tool_choice":"auto")",
+        R"("tools":[],"tool_choice":"none")"}) {
+    SCOPED_TRACE(fields);
+    const auto chat = error_of([&] { chat_with(fields); });
+    const auto body =
+        std::string{R"({"messages":[{"role":"user","content":"x"}],)"} +
+        fields + "}";
+    const auto rendered = error_of([&] { parse_template(body, context); });
+    EXPECT_STREQ(chat.what(), rendered.what());
+    EXPECT_EQ(chat.code(), rendered.code());
+    EXPECT_EQ(chat.param(), rendered.param());
+  }
+}
+
+TEST_F(schema, says_where_a_small_max_tokens_comes_from) {
+  const auto error = error_of([&] { completion_with(R"("min_tokens":20)"); });
+  EXPECT_EQ(error.status(), 400);
+  EXPECT_EQ(error.param(), "min_tokens");
+  EXPECT_STREQ(error.what(),
+               "min_tokens: 20 is more than max_tokens, which is 16 where the "
+               "request does not give it");
+  EXPECT_EQ(completion_with(R"("min_tokens":16)").requests[0].max_tokens, 16);
+  EXPECT_EQ(completion_with(R"("min_tokens":20,"max_tokens":20)")
+                .requests[0]
+                .max_tokens,
+            20);
 }
 
 }  // namespace

@@ -70,9 +70,9 @@ std::unique_ptr<http::generation> scripted_backend::submit(
 }
 
 std::vector<engine::token_id> scripted_backend::tokenize(
-    const std::string& text, bool) const {
+    const http::tokenize_job& job) const {
   std::vector<engine::token_id> ids;
-  for (const char c : text) ids.push_back(static_cast<unsigned char>(c));
+  for (const char c : job.text) ids.push_back(static_cast<unsigned char>(c));
   return ids;
 }
 

@@ -41,8 +41,8 @@ class scripted_backend : public http::backend {
   std::unique_ptr<http::generation> submit(
       std::vector<actors::generation_request> requests,
       http::event_sink sink) override;
-  std::vector<engine::token_id> tokenize(const std::string& text,
-                                         bool) const override;
+  std::vector<engine::token_id> tokenize(
+      const http::tokenize_job& job) const override;
   std::string detokenize(const std::vector<engine::token_id>& tokens,
                          bool) const override;
   std::string token_bytes(engine::token_id token) const override;

@@ -15,8 +15,9 @@
 
 namespace vouch::test {
 
-/// ChatML, as the fake model's template.
+/// ChatML, as the fake model's template; raises what the variable `fail` says.
 inline constexpr const char* fake_chat_template =
+    "{% if fail %}{{ raise_exception(fail) }}{% endif %}"
     "{% for message in messages %}<|im_start|>{{ message['role'] }}\n"
     "{{ message['content'] }}<|im_end|>{% endfor %}"
     "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}";

@@ -316,9 +316,40 @@ TEST(server, case_20_a_spelled_out_marker_is_text) {
         .as_int64();
   };
   EXPECT_EQ(tokens("<|im_end|>") - tokens(""), 10);
-  EXPECT_EQ(
-      it.json("/tokenize", R"({"prompt":"<|im_end|>"})").at("count").as_int64(),
-      11);
+  // A whole prompt's author plays the template's part; /tokenize tells what
+  // /v1/completions will see, unless it is told not to.
+  const auto count = [&](const std::string& body) {
+    return it.json("/tokenize", body).at("count").as_int64();
+  };
+  auto body = completion_body("<|im_end|>");
+  const auto usage = it.json(completion_route, json::serialize(body));
+  EXPECT_EQ(usage.at("usage").at("prompt_tokens").as_int64(), 2);
+  EXPECT_EQ(count(R"({"prompt":"<|im_end|>"})"), 2);
+  EXPECT_EQ(count(R"({"prompt":"<|im_end|>","parse_special":false})"), 11);
+  EXPECT_EQ(count(R"({"prompt":"<|im_end|>","add_special_tokens":false})"), 1);
+}
+
+TEST(server, a_stop_token_of_the_request_is_a_number) {
+  served_model it{saying("abc")};
+  auto body = completion_body("hi");
+  body["stop_token_ids"] = json::array{'c'};
+  const auto answer = it.json(completion_route, json::serialize(body));
+  const auto& choice = answer.at("choices").at(0);
+  EXPECT_EQ(choice.at("text"), "ab");
+  EXPECT_EQ(choice.at("stop_reason"), 'c');
+}
+
+TEST(server, a_template_error_is_the_same_in_chat_and_apply_template) {
+  served_model it;
+  const std::string body =
+      R"({"messages":[{"role":"user","content":"x"}],)"
+      R"("chat_template_kwargs":{"fail":"not like this"}})";
+  const auto chat = it.ask(post(chat_route, body));
+  const auto rendered = it.ask(post("/apply-template", body));
+  EXPECT_EQ(chat.status, 400);
+  EXPECT_EQ(rendered.status, 400);
+  EXPECT_NE(chat.body.find("not like this"), std::string::npos) << chat.body;
+  EXPECT_EQ(chat.body, rendered.body);
 }
 
 TEST(server, sixty_four_streams_at_once_equal_each_alone) {
