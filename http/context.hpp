@@ -4,9 +4,11 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <vector>
 
 #include <boost/asio/io_context.hpp>
@@ -39,6 +41,18 @@ class session_registry {
   std::map<session*, std::weak_ptr<session>> items_;
 };
 
+/// Answers by status, for /metrics. Safe from any thread.
+class response_counts {
+ public:
+  void add(int status);
+  /// Prometheus text.
+  std::string text() const;
+
+ private:
+  mutable std::mutex mutex_;
+  std::map<int, std::uint64_t> by_status_;
+};
+
 /// What the listener and all sessions share.
 struct server_context {
   server_context(std::unique_ptr<backend> side, const runtime::config& config)
@@ -55,6 +69,7 @@ struct server_context {
   std::atomic<int> queued_work{0};
   std::atomic<bool> draining{false};
   session_registry sessions;
+  response_counts responses;
 };
 
 /// Deferred work that may wait at a time; more is refused with 503.

@@ -11,6 +11,7 @@ std::string head_start(int status, const std::string& request_id,
   auto head =
       fmt::format("HTTP/1.{} {} {}\r\nserver: vouch\r\nx-request-id: {}\r\n",
                   how.minor_version, status, reason_phrase(status), request_id);
+  head += how.cors;
   if (!how.keep_alive) {
     head += "connection: close\r\n";
   } else if (how.minor_version == 0) {

@@ -30,6 +30,8 @@ struct framing {
   bool keep_alive = true;
   /// A HEAD request: the length is told, the body is not sent.
   bool head_only = false;
+  /// Whole lines; see cors_headers.
+  std::string cors;
 };
 
 /// The bytes of a whole response.

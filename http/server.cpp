@@ -61,6 +61,25 @@ void session_registry::give_up() {
   empty_.notify_all();
 }
 
+// ---- counts ----
+
+void response_counts::add(int status) {
+  const std::lock_guard lock{mutex_};
+  ++by_status_[status];
+}
+
+std::string response_counts::text() const {
+  std::string lines =
+      "# HELP vouch_http_responses_total Answers by status; 499: cut\n"
+      "# TYPE vouch_http_responses_total counter\n";
+  const std::lock_guard lock{mutex_};
+  for (const auto& [status, count] : by_status_) {
+    lines += "vouch_http_responses_total{code=\"" + std::to_string(status) +
+             "\"} " + std::to_string(count) + "\n";
+  }
+  return lines;
+}
+
 // ---- the listener and the threads ----
 
 struct server::impl {

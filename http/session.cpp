@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <string_view>
 #include <utility>
 
 #include <boost/asio/post.hpp>
@@ -9,6 +10,7 @@
 #include <boost/beast/http/error.hpp>
 #include <boost/beast/http/read.hpp>
 
+#include "http/cors.hpp"
 #include "http/text.hpp"
 
 // The reading side of a session; session_answer.cpp has the answering side.
@@ -53,11 +55,30 @@ request_head head_of(
   return head;
 }
 
+// What makes a head ambiguous to a proxy before this server, which might then
+// take a part of the body for a request; or what RFC 9112 says to refuse.
+std::string framing_problem(
+    const beast::http::request<beast::http::string_body>& message) {
+  using beast::http::field;
+  const auto coding = message[field::transfer_encoding];
+  if (message.count(field::transfer_encoding) > 0 &&
+      (message.version() < 11 || !beast::iequals(coding, "chunked")))
+    return "transfer-encoding: expected chunked alone, in HTTP/1.1";
+  const auto hosts = message.count(field::host);
+  if (hosts > 1 || (hosts == 0 && message.version() >= 11))
+    return "host: expected once";
+  return {};
+}
+
 }  // namespace
 
 session::session(net::ip::tcp::socket socket, server_context& context)
     : connection{std::move(socket), context.settings.server.write_timeout},
       context_{context},
+      // Bounds what the parser cannot: a chunk's extension, trailers.
+      buffer_{
+          static_cast<std::size_t>(context.settings.server.max_header_bytes) +
+          body_read},
       look_timer_{socket_.get_executor()} {}
 
 session::~session() { context_.sessions.remove(this); }
@@ -122,6 +143,10 @@ void session::do_read() {
 
 // The deadline of a whole header starts with its first byte.
 void session::do_read_header() {
+  // Old clients send an empty line after a body (RFC 9112, 2.2).
+  const std::string_view begin{static_cast<const char*>(buffer_.data().data()),
+                               buffer_.size()};
+  if (begin.starts_with("\r\n")) buffer_.consume(2);
   arm(context_.settings.server.idle_timeout);
   beast::http::async_read_header(
       socket_, buffer_, *parser_,
@@ -131,11 +156,16 @@ void session::do_read_header() {
 void session::on_header(error_code ec) {
   reading_head_ = false;
   if (closed()) return;
+  if (ec && !parser_->got_some() && buffer_.size() == 0) return close();
   disarm();
   begin_exchange();
   if (ec) return on_bad_request(ec);
 
   const auto& message = parser_->get();
+  if (const auto problem = framing_problem(message); !problem.empty()) {
+    now_.how.keep_alive = false;
+    return respond(error_reply({400, problem, {}, "bad_request"}));
+  }
   const auto expect = message[beast::http::field::expect];
   const bool continue_wanted = beast::iequals(expect, "100-continue");
   if (!expect.empty() && !continue_wanted) {
@@ -165,7 +195,18 @@ void session::begin_exchange() {
   now_.how.minor_version = message.version() == 10 ? 0 : 1;
   now_.how.keep_alive = message.keep_alive() && !context_.draining;
   now_.how.head_only = head.method == "HEAD";
-  now_.target = route(head, context_.settings.server.api_keys);
+  const auto& server = context_.settings.server;
+  const auto origin = text(message[beast::http::field::origin]);
+  now_.how.cors = cors_headers(origin, server.cors_origins);
+  const auto wanted =
+      message[beast::http::field::access_control_request_method];
+  if (head.method == "OPTIONS" && !wanted.empty() &&
+      cors_allows(origin, server.cors_origins)) {
+    now_.target.answer = preflight_reply(
+        text(message[beast::http::field::access_control_request_headers]));
+  } else {
+    now_.target = route(head, server.api_keys);
+  }
   now_.record.request_id = request_id(text(message["x-request-id"]));
   now_.record.method = message.method() == beast::http::verb::unknown
                            ? "-"

@@ -99,6 +99,8 @@ void session::run_later(std::function<outcome()> work) {
 
 void session::take(outcome result) {
   if (auto* response = std::get_if<reply>(&result)) {
+    if (now_.target.route == route_id::metrics && response->status == 200)
+      response->body += context_.responses.text();
     respond(*response);
   } else if (auto* work = std::get_if<deferred_reply>(&result)) {
     run_later([work = std::move(*work)]() -> outcome { return work(); });
@@ -263,6 +265,7 @@ void session::log() {
     record.completion_tokens = now_.generated->completion_tokens();
     record.cached_tokens = now_.generated->cached_tokens();
   }
+  context_.responses.add(record.status);
   log_access(record);
 }
 

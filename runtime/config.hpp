@@ -16,6 +16,8 @@ struct config {
     std::int32_t port = 8080;
     /// Keys that may be used; empty: no key is asked for.
     std::vector<std::string> api_keys;
+    /// Origins whose web pages may read answers ("*": any); empty: no CORS.
+    std::vector<std::string> cors_origins;
     std::int64_t max_body_bytes = 8 << 20;
     std::int64_t max_header_bytes = 16 << 10;
     std::int32_t max_connections = 4096;

@@ -67,7 +67,11 @@ TEST_F(session_test, answers_the_small_routes) {
   serve();
   EXPECT_EQ(ask(port, get("/health")).status, 200);
   EXPECT_EQ(ask(port, get("/ready")).status, 200);
-  EXPECT_EQ(ask(port, get("/metrics")).body, "vouch_up 1\n");
+  const auto metrics = ask(port, get("/metrics")).body;
+  EXPECT_TRUE(metrics.starts_with("vouch_up 1\n")) << metrics;
+  EXPECT_NE(metrics.find("vouch_http_responses_total{code=\"200\"} 2\n"),
+            std::string::npos)
+      << metrics;
   EXPECT_EQ(ask(port, get("/v1/models/tiny")).status, 200);
   EXPECT_EQ(error_code(ask(port, get("/v1/models/other"))), "model_not_found");
   EXPECT_NE(ask(port, get("/version")).body.find("version"), std::string::npos);
@@ -273,6 +277,113 @@ TEST_F(session_test, a_large_body_is_checked_on_a_worker) {
       ask(port, post("/tokenize", hello + std::string(100'000, ' '))).status,
       200);
   EXPECT_NE(side->checked_on.load(), io);
+}
+
+TEST_F(session_test, refuses_what_a_proxy_might_read_otherwise) {
+  serve();
+  const std::string body = R"({"prompt":"ab"})";
+  const std::string chunks = "f\r\n" + body + "\r\n0\r\n\r\n";
+  const std::string start = "POST /tokenize HTTP/1.1\r\n";
+  for (const auto& request : {
+           start + "Host: t\r\nTransfer-Encoding: gzip, chunked\r\n\r\n" +
+               chunks,
+           start + "Host: t\r\nTransfer-Encoding: chunked;q=1\r\n\r\n" + chunks,
+           start +
+               "Host: t\r\nTransfer-Encoding: identity\r\n"
+               "Content-Length: 15\r\n\r\n" +
+               body,
+           start +
+               "Host: t\r\nTransfer-Encoding: chunked\r\n"
+               "Content-Length: 15\r\n\r\n" +
+               chunks,
+           start +
+               "Host: t\r\nContent-Length: 15\r\nContent-Length: 14\r\n\r\n" +
+               body,
+           "POST /tokenize HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n" +
+               chunks,
+           start + "Content-Length: 15\r\n\r\n" + body,
+           start + "Host: t\r\nHost: u\r\nContent-Length: 15\r\n\r\n" + body,
+       }) {
+    SCOPED_TRACE(request);
+    raw_client client{port};
+    client.send(request + get("/health"));
+    const auto response = client.read();
+    ASSERT_TRUE(response);
+    EXPECT_EQ(response->status, 400);
+    EXPECT_EQ(error_code(*response), "bad_request");
+    EXPECT_TRUE(client.at_end());
+  }
+  // One empty line before a request is not an error.
+  raw_client old{port};
+  old.send(post("/tokenize", body) + "\r\n" + get("/health"));
+  EXPECT_EQ(old.read()->status, 200);
+  EXPECT_EQ(old.read()->status, 200);
+}
+
+TEST_F(session_test, bounds_what_stands_between_chunks) {
+  serve();
+  raw_client client{port};
+  client.send(
+      "POST /tokenize HTTP/1.1\r\nHost: t\r\nTransfer-Encoding: chunked\r\n"
+      "\r\nf;a=" +
+      std::string(4 << 20, 'b'));
+  EXPECT_EQ(client.read()->status, 431);
+}
+
+TEST_F(session_test, pages_of_other_origins_get_nothing_by_default) {
+  settings.server.api_keys = {"secret"};
+  serve();
+  const std::string preflight =
+      "OPTIONS /v1/chat/completions HTTP/1.1\r\nHost: t\r\n"
+      "Origin: http://ui\r\nAccess-Control-Request-Method: POST\r\n\r\n";
+  const auto refused = ask(port, preflight);
+  EXPECT_EQ(refused.status, 401);
+  EXPECT_FALSE(refused.headers.contains("access-control-allow-origin"));
+  EXPECT_FALSE(refused.headers.contains("vary"));
+}
+
+TEST_F(session_test, pages_of_allowed_origins_may_ask) {
+  settings.server.api_keys = {"secret"};
+  settings.server.cors_origins = {"http://ui", "https://ui:8000"};
+  serve();
+  const auto preflight = [&](const std::string& origin) {
+    return ask(port,
+               "OPTIONS /v1/chat/completions HTTP/1.1\r\nHost: t\r\nOrigin: " +
+                   origin +
+                   "\r\nAccess-Control-Request-Method: POST\r\n"
+                   "Access-Control-Request-Headers: authorization,x-stainless-"
+                   "os\r\n\r\n");
+  };
+  const auto allowed = preflight("https://ui:8000");
+  EXPECT_EQ(allowed.status, 204);
+  EXPECT_EQ(allowed.headers.at("access-control-allow-origin"),
+            "https://ui:8000");
+  EXPECT_EQ(allowed.headers.at("access-control-allow-headers"),
+            "authorization,x-stainless-os");
+  EXPECT_EQ(allowed.headers.at("vary"), "origin");
+  const auto other = preflight("http://evil");
+  EXPECT_EQ(other.status, 401);
+  EXPECT_FALSE(other.headers.contains("access-control-allow-origin"));
+  // Answers carry it too, errors and streams alike; keys are still asked for.
+  const std::string origin = "Origin: http://ui\r\n";
+  const auto denied = ask(port, get("/v1/models", origin));
+  EXPECT_EQ(denied.status, 401);
+  EXPECT_EQ(denied.headers.at("access-control-allow-origin"), "http://ui");
+  raw_client client{port};
+  client.send(
+      post("/v1/completions", hello_stream, origin + "x-api-key: secret\r\n"));
+  play(0);
+  const auto stream = client.read();
+  EXPECT_EQ(stream->status, 200);
+  EXPECT_EQ(stream->headers.at("access-control-allow-origin"), "http://ui");
+}
+
+TEST_F(session_test, a_star_allows_any_origin) {
+  settings.server.cors_origins = {"*"};
+  serve();
+  const auto response = ask(port, get("/health", "Origin: null\r\n"));
+  EXPECT_EQ(response.headers.at("access-control-allow-origin"), "*");
+  EXPECT_FALSE(response.headers.contains("vary"));
 }
 
 TEST_F(session_test, needs_a_key_when_keys_are_set) {
