@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -19,10 +20,11 @@ class request_times {
   void started(std::size_t choices) { choices_.resize(choices); }
 
   void submitted(double now) { submitted_ = now; }
-  /// The first choice got its slot.
+  /// The first choice got its slot, at a whole millisecond of the scheduler's
+  /// clock: within the first one that would be before the submission.
   void admitted(double at) {
-    admitted_ = at;
-    counters_->queue_time(seconds(submitted_, at));
+    admitted_ = std::max(at, submitted_);
+    counters_->queue_time(seconds(submitted_, admitted_));
   }
   /// `count` tokens of a choice arrived together.
   void emitted(std::size_t index, std::size_t count, double now) {

@@ -165,6 +165,13 @@ int run(const options& chosen) {
   } else {
     print_text(description, 0);
   }
+  // What could be read is shown; the model still cannot be used.
+  const auto* error =
+      description.at("tokenizer").as_object().if_contains("error");
+  if (error != nullptr) {
+    std::cerr << "vouch: " << error->as_string().c_str() << '\n';
+    return exit_usage;
+  }
   return exit_ok;
 }
 

@@ -124,7 +124,8 @@ class bpe final : public merge_model {
     for (std::size_t at = 0, length = 0; at < piece.size(); at += length) {
       valid_utf8_at(piece.data() + at, length);
       const std::string_view character = piece.substr(at, length);
-      if (const auto id = words_.find(character)) {
+      const auto id = words_.find(character);
+      if (id && !(words_.flags(*id) & vocabulary::outside)) {
         push_symbol(*id, symbols);
         continue;
       }

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <stdexcept>
+#include <string_view>
 
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <pcre2.h>
@@ -16,19 +17,52 @@ std::string message_of(int code) {
   return reinterpret_cast<const char*>(text.data());
 }
 
-/// Oniguruma reads "&&" and "[" inside a class as set operations, PCRE2 as
-/// characters.
-void refuse_class_operations(const std::string& pattern) {
+/// Oniguruma's \w, \s and their complements where PCRE2 has smaller or larger
+/// sets: its \w leaves marks and letter-like symbols out and takes all
+/// numbers in, its \s takes U+180E in.
+std::string class_of_escape(const std::string& pattern, std::size_t at,
+                            bool in_class) {
+  // The last six are the numbers of Latin-1.
+  constexpr std::string_view word =
+      R"(\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\x{B2}\x{B3}\x{B9}\x{BC}-\x{BE})";
+  switch (at < pattern.size() ? pattern[at] : '\0') {
+    case 'w':
+      return in_class ? std::string{word} : "[" + std::string{word} + "]";
+    case 'W':
+      if (!in_class) return "[^" + std::string{word} + "]";
+      throw std::invalid_argument(
+          "regular expression: \\W inside a class at "
+          "byte " +
+          std::to_string(at - 1) + " is not supported");
+    case 's':
+      return R"(\p{White_Space})";
+    case 'S':
+      return R"(\P{White_Space})";
+    default:
+      return pattern.substr(at - 1, 2);
+  }
+}
+
+/// The expression as PCRE2 writes it. Refuses what the two read differently:
+/// Oniguruma takes "&&" and "[" inside a class as set operations.
+std::string translate(const std::string& pattern) {
+  std::string out;
   bool in_class = false;
   for (std::size_t i = 0; i < pattern.size(); ++i) {
+    const std::size_t begin = i;
     const char c = pattern[i];
     if (c == '\\') {
-      ++i;
-    } else if (!in_class) {
+      out += class_of_escape(pattern, ++i, in_class);
+      continue;
+    }
+    if (!in_class) {
       in_class = c == '[';
       // A "]" that comes first is a character.
-      if (in_class && pattern.compare(i + 1, 2, "^]") == 0) i += 2;
-      if (in_class && pattern.compare(i + 1, 1, "]") == 0) i += 1;
+      if (in_class && pattern.compare(i + 1, 2, "^]") == 0) {
+        i += 2;
+      } else if (in_class && pattern.compare(i + 1, 1, "]") == 0) {
+        i += 1;
+      }
     } else if (c == ']') {
       in_class = false;
     } else if (pattern.compare(i, 2, "[:") == 0) {
@@ -39,7 +73,9 @@ void refuse_class_operations(const std::string& pattern) {
           "regular expression: set operation inside a class at byte " +
           std::to_string(i) + " is not supported");
     }
+    out += pattern.substr(begin, i - begin + 1);
   }
+  return out;
 }
 
 struct free_match_data {
@@ -49,16 +85,17 @@ struct free_match_data {
 }  // namespace
 
 regex::regex(const std::string& pattern) {
-  refuse_class_operations(pattern);
+  const std::string translated = translate(pattern);
   int error = 0;
   PCRE2_SIZE offset = 0;
   pcre2_code* code = pcre2_compile(
-      reinterpret_cast<PCRE2_SPTR>(pattern.data()), pattern.size(),
+      reinterpret_cast<PCRE2_SPTR>(translated.data()), translated.size(),
       PCRE2_UTF | PCRE2_UCP | PCRE2_NEVER_BACKSLASH_C, &error, &offset,
       nullptr);
   if (!code) {
     throw std::invalid_argument("regular expression: " + message_of(error) +
-                                " at byte " + std::to_string(offset));
+                                " at byte " + std::to_string(offset) + " of " +
+                                translated);
   }
   code_ = std::shared_ptr<const void>(
       code, [code](const void*) { pcre2_code_free(code); });

@@ -115,8 +115,11 @@ void read_added_tokens(const json_node& root, pipeline_parts& parts) {
     token.rstrip = item.boolean("rstrip", false);
     token.special = item.boolean("special", false);
     token.normalized = item.boolean("normalized", !token.special);
+    const bool own = parts.words.has(token.id) &&
+                     parts.words.text(token.id) == token.content;
     const auto flags = static_cast<std::uint8_t>(
-        vocabulary::added | (token.special ? vocabulary::special : 0));
+        vocabulary::added | (token.special ? vocabulary::special : 0) |
+        (own ? 0 : vocabulary::outside));
     parts.words.set(token.id, token.content, flags);
     parts.words.set_bytes(token.id, token.content);
     parts.added.push_back(std::move(token));

@@ -28,7 +28,9 @@ class vocabulary {
     /// Control token, left out of decoded text.
     special = 2,
     /// Recognised as a whole in trusted text.
-    added = 4
+    added = 4,
+    /// Added, and not in the model's own vocabulary: pieces never become it.
+    outside = 8
   };
 
   /// Names `id`; a later name for the same id replaces the earlier one.

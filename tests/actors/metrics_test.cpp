@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "actors/request_times.hpp"
+
 namespace vouch::actors {
 namespace {
 
@@ -51,6 +53,20 @@ TEST(Metrics, CountersGoOnWhenTheSchedulerStartsAnew) {
   stats.generation_tokens = 2;
   counted.publish(stats);
   EXPECT_NE(counted.text().find("vouch_generation_tokens_total 7"),
+            std::string::npos);
+}
+
+TEST(Metrics, NoTimeInTheQueueIsNegative) {
+  const auto counted = std::make_shared<metrics>();
+  request_times times{counted, 1000.2};
+  times.submitted(1000.5);
+  times.started(1);
+  times.admitted(1000);  // whole milliseconds: cut
+  times.emitted(0, 1, 1001.5);
+  const auto text = counted->text();
+  EXPECT_NE(text.find("\nvouch_request_queue_time_seconds_sum 0\n"),
+            std::string::npos);
+  EXPECT_NE(text.find("\nvouch_request_prefill_time_seconds_sum 0.001\n"),
             std::string::npos);
 }
 

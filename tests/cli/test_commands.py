@@ -236,9 +236,12 @@ class MalformedModels(unittest.TestCase):
             self.assertIn("model.safetensors", got.stderr.decode())
             weights.write_bytes((TINY / "model.safetensors").read_bytes())
             (copy / "tokenizer.json").write_text('{"model": {"type": "X"}}')
-            got = run("generate", "--model", copy, "x")
-            self.assertEqual(got.returncode, 2, got.stderr)
-            self.assertIn("tokenizer.json", got.stderr.decode())
+            for command in (["generate", "--model", copy, "x"],
+                            ["inspect", copy], ["inspect", copy, "--json"]):
+                got = run(*command)
+                self.assertEqual(got.returncode, 2, got.stderr)
+                self.assertIn("tokenizer.json", got.stderr.decode())
+            self.assertIn("error", json.loads(got.stdout)["tokenizer"])
 
 
 if __name__ == "__main__":

@@ -39,12 +39,8 @@ TEST_P(Pattern, AgreesWithPcre2OnEveryCharacter) {
   const auto fast = make_pattern_split(GetParam());
   std::size_t different = 0;
   for (char32_t code = 1; code < 0x110000; ++code) {
-    // Surrogates, and the two cases the header names or PCRE2 has: U+017F
-    // folds to s; U+180E is \s for PCRE2, but has not been White_Space since
-    // Unicode 6.3.
-    if ((code >= 0xD800 && code < 0xE000) || code == 0x17F || code == 0x180E) {
-      continue;
-    }
+    // Surrogates, and the case that the header names: U+017F folds to s.
+    if ((code >= 0xD800 && code < 0xE000) || code == 0x17F) continue;
     std::string text = "a";
     for (const char* around : {"", " ", "1", "\n", "'"}) {
       append_utf8(text, code);
@@ -83,6 +79,30 @@ TEST(Regex, RefusesWhatOnigurumaReadsDifferently) {
   EXPECT_THROW(regex{"("}, std::invalid_argument);
   EXPECT_EQ(regex{R"([[:alpha:]\[]+)"}.find_all("a[b").size(), 1u);
   EXPECT_EQ(regex{"[^]x]"}.find_all("]a").size(), 1u);
+}
+
+TEST(Regex, HasOnigurumasClasses) {
+  const auto takes = [](const char* pattern, std::string_view text) {
+    const auto hits = regex{pattern}.find_all(text);
+    return hits.size() == 1 && hits[0].end - hits[0].begin == text.size();
+  };
+  // Marks and letter-like symbols are of a word, most other numbers are not.
+  for (const char* text :
+       {"\u0939\u093F\u0928", "\u24D0", "_", "\u0664", "\u2167", "\u00BD"}) {
+    EXPECT_TRUE(takes(R"(\w+)", text)) << text;
+    EXPECT_TRUE(takes(R"([\w]+)", text)) << text;
+    EXPECT_FALSE(takes(R"(\W+)", text)) << text;
+    EXPECT_FALSE(takes(R"([^\w]+)", text)) << text;
+  }
+  for (const char* text : {"\u2460", "\u200D", " ", "\u180E"}) {
+    EXPECT_FALSE(takes(R"(\w+)", text)) << text;
+    EXPECT_TRUE(takes(R"(\W+)", text)) << text;
+  }
+  EXPECT_FALSE(takes(R"(\s+)", "\u180E"));
+  EXPECT_TRUE(takes(R"(\S+)", "\u180E"));
+  EXPECT_TRUE(takes(R"([^\s]+)", "\u180E"));
+  EXPECT_TRUE(takes(R"(\\w)", "\\w"));
+  EXPECT_THROW(regex{R"([\W_])"}, std::invalid_argument);
 }
 
 TEST(Regex, FindsEmptyMatchesAndGoesOn) {

@@ -126,6 +126,21 @@ TEST(AddedTokens, NormalizedOnesKeepToTheirSpan) {
   EXPECT_TRUE(has({{"\u1E69\u1E69", false}, {"Fox Jumps", true}}));
 }
 
+TEST(AddedTokens, AreNoCharactersOfTheModel) {
+  const test::scratch_folder folder;
+  const auto path = folder.write("tokenizer.json", R"({
+    "model": {"type": "BPE", "unk_token": "<unk>", "merges": [],
+              "vocab": {"<unk>": 0, "a": 1, "b": 2}},
+    "added_tokens": [{"id": 3, "content": "\u00c9", "special": true},
+                     {"id": 2, "content": "b", "special": true}]})");
+  const auto model = load_tokenizer(path);
+  EXPECT_EQ(model->encode("a\u00c9b", plain()),
+            (std::vector<token_id>{1, 3, 2}));
+  // As text the first is unknown to the model, the second is not.
+  EXPECT_EQ(model->encode(spans{{"a\u00c9b", false}}, plain()),
+            (std::vector<token_id>{1, 0, 2}));
+}
+
 using scope = added_token_matcher::scope;
 
 TEST(AddedTokens, AreFoundLeftmostLongest) {
