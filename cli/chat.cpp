@@ -20,7 +20,7 @@ struct options {
 
 constexpr const char* help =
     "/reset forgets the conversation, /system TEXT sets the system message,\n"
-    "/exit or Ctrl-D leaves, Ctrl-C stops an answer.\n";
+    "/help shows this, /exit or Ctrl-D leaves, Ctrl-C stops an answer.\n";
 
 /// The conversation so far, as the JSON the template is given.
 class conversation {
@@ -61,6 +61,7 @@ bool answer(session& local, conversation& talk) {
       local.run(std::move(request), [&text](const std::string& piece) {
         text += piece;
         std::cout << piece << std::flush;
+        return std::cout.good();
       });
   std::cout << '\n';
   if (!result.ok && text.empty()) {
@@ -103,6 +104,10 @@ int run(const options& chosen) {
       talk.reset();
     } else if (line.rfind("/system ", 0) == 0) {
       talk.set_system(line.substr(8));
+    } else if (line[0] == '/') {
+      std::cerr << "'" << line.substr(0, line.find(' '))
+                << "' is not a command here.\n"
+                << help;
     } else {
       talk.add("user", line);
       all_answered = answer(local, talk) && all_answered;

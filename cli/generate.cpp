@@ -47,10 +47,16 @@ int run(const options& chosen, bool has_prompt) {
     request.kind = actors::prompt_kind::text;
     request.text = prompt;
   }
-  const auto result = local.run(
-      std::move(request),
-      [](const std::string& text) { std::cout << text << std::flush; });
-  std::cout << '\n';
+  bool printed = false;
+  const auto result =
+      local.run(std::move(request), [&printed](const std::string& text) {
+        std::cout << text << std::flush;
+        printed = printed || !text.empty();
+        return std::cout.good();
+      });
+  if (printed) {
+    std::cout << '\n';
+  }
   if (!result.ok) {
     std::cerr << "vouch: " << result.error << '\n';
     return exit_failed;

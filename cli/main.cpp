@@ -2,12 +2,33 @@
 #include <exception>
 #include <iostream>
 #include <string>
+#include <vector>
 
 #include "cli/commands.hpp"
 #include "cli/version.hpp"
+#include "engine/config/toml_reader.hpp"
 #include "engine/error.hpp"
 
 namespace {
+
+/// What to say about a first word that is no command; empty when it is one.
+std::string unknown_command(const CLI::App& app, int argc, char** argv) {
+  if (argc < 2 || argv[1][0] == '-') {
+    return {};
+  }
+  const std::string word = argv[1];
+  std::vector<std::string> commands;
+  for (const auto* command : app.get_subcommands({})) {
+    commands.push_back(command->get_name());
+    if (commands.back() == word) {
+      return {};
+    }
+  }
+  const auto near = vouch::engine::nearest_word(word, commands);
+  return "'" + word + "' is not a command" +
+         (near.empty() ? "" : ", did you mean '" + near + "'?") +
+         " (vouch --help lists them)";
+}
 
 int run(int argc, char** argv) {
   CLI::App app{
@@ -28,12 +49,22 @@ int run(int argc, char** argv) {
   vouch::cli::add_tokenize(app, chosen);
   vouch::cli::add_template(app, chosen);
 
+  if (const auto wrong = unknown_command(app, argc, argv); !wrong.empty()) {
+    std::cerr << "vouch: " << wrong << '\n';
+    return vouch::cli::exit_usage;
+  }
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? vouch::cli::exit_ok : vouch::cli::exit_usage;
   }
-  return chosen();
+  const int code = chosen();
+  // A full disk or a closed pipe must not look like success.
+  if (!std::cout.flush()) {
+    std::cerr << "vouch: standard output cannot be written\n";
+    return vouch::cli::exit_failed;
+  }
+  return code;
 }
 
 }  // namespace

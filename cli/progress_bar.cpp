@@ -1,6 +1,7 @@
 #include "cli/progress_bar.hpp"
 
 #include <algorithm>
+#include <filesystem>
 #include <iostream>
 #include <unistd.h>
 #include <utility>
@@ -28,6 +29,10 @@ void progress_bar::show(double share) {
             << std::string(static_cast<std::size_t>(width - filled), ' ')
             << "] " << percent << '%' << std::flush;
   drawn_percent_ = percent;
+}
+
+std::string file_name(const std::string& path) {
+  return std::filesystem::path{path}.lexically_normal().filename().string();
 }
 
 }  // namespace vouch::cli

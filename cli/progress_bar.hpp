@@ -21,4 +21,7 @@ class progress_bar {
   int drawn_percent_ = -1;
 };
 
+/// The last part of a path, for the label.
+std::string file_name(const std::string& path);
+
 }  // namespace vouch::cli

@@ -41,7 +41,7 @@ const std::map<std::string_view, std::string_view> short_names = {
     {"server.host", "--host"},
     {"server.port", "--port"},
     {"server.api_keys", "--api-key"},
-    {"model.path", "-m,--model"},
+    {"model.path", "-m,--model,model"},
     {"model.name", "--model-name"},
     {"model.chat_template", "--chat-template"},
     {"engine.threads", "--threads"},
@@ -99,7 +99,7 @@ void print_welcome(const runtime::config& settings,
 /// Loads while the server answers 503; false when a signal came first.
 bool wait_for_model(runtime::runtime& model, const std::string& path,
                     signal_waiter& signals) {
-  progress_bar bar{"Loading " + path};
+  progress_bar bar{"Loading " + file_name(path)};
   while (model.current_state() == runtime::state::loading) {
     bar.show(model.load_share());
     const int signal = signals.wait(std::chrono::milliseconds(50));
@@ -201,6 +201,7 @@ int serve(const options& chosen) {
   runtime::runtime model{system, settings};
   http::server server{system, model, settings};
   const int port = server.start();
+  spdlog::info("listening on {}:{}", settings.server.host, port);
   if (!wait_for_model(model, settings.model.path, signals)) {
     server.stop();
     return exit_ok;
@@ -208,7 +209,11 @@ int serve(const options& chosen) {
   if (!chosen.port_file.empty()) {
     std::ofstream{chosen.port_file} << port << '\n';
   }
-  print_welcome(settings, model.model().value(), port);
+  const auto info = model.model().value();
+  spdlog::info("ready: {} ({}), {} tokens of context, {} KV blocks of 16, {}",
+               info.name, info.path, info.max_context,
+               model.stats().total_blocks, info.fingerprint);
+  print_welcome(settings, info, port);
   serve_until_signal(model, chosen, signals);
   return drain(model, server, settings, signals);
 }

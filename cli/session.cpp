@@ -46,6 +46,10 @@ void add_generation_options(CLI::App& command, generation_options& into) {
   command
       .add_option("-n,--max-tokens", into.max_tokens,
                   "Tokens to generate; -1: what the context leaves")
+      ->check([](const std::string& text) {
+        return text == "0" ? std::string{"must be at least 1, or -1"}
+                           : std::string{};
+      })
       ->check(CLI::Range(std::int64_t{-1}, std::int64_t{1} << 31))
       ->capture_default_str();
   command
@@ -80,7 +84,7 @@ session::session(const generation_options& options) : options_(options) {
   runtime::configure(*system_config_);
   system_ = std::make_unique<caf::actor_system>(*system_config_);
   runtime_ = std::make_unique<runtime::runtime>(*system_, settings);
-  progress_bar bar{"Loading " + options.model};
+  progress_bar bar{"Loading " + file_name(options.model)};
   while (runtime_->current_state() == runtime::state::loading) {
     bar.show(runtime_->load_share());
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
@@ -119,7 +123,7 @@ actors::generation_request session::request() const {
 }
 
 outcome session::run(actors::generation_request request,
-                     const std::function<void(const std::string&)>& on_text) {
+                     const std::function<bool(const std::string&)>& on_text) {
   request.id = "local-" + std::to_string(++requests_);
   const auto id = request.id;
   interrupt_guard guard;
@@ -137,7 +141,9 @@ outcome session::run(actors::generation_request request,
                       result.seconds_to_first_token = seconds_since(begin);
                       first = false;
                     }
-                    on_text(event.text);
+                    if (!on_text(event.text)) {
+                      runtime_->cancel(id);
+                    }
                     if (!event.finish_reason.empty()) {
                       result.finish_reason = event.finish_reason;
                     }
@@ -153,13 +159,12 @@ outcome session::run(actors::generation_request request,
                     result.error = event.message;
                     done = true;
                   },
-                  caf::after(std::chrono::milliseconds(50)) >>
-                      [&] {
-                        if (interrupted != 0) {
-                          interrupted = 0;
-                          runtime_->cancel(id);
-                        }
-                      });
+                  caf::after(std::chrono::milliseconds(50)) >> [] {});
+    // Tokens may come faster than any pause, so the flag is looked at always.
+    if (interrupted != 0) {
+      interrupted = 0;
+      runtime_->cancel(id);
+    }
   }
   result.seconds = seconds_since(begin);
   return result;

@@ -53,9 +53,10 @@ class session {
   const runtime::model_info& model() const;
   /// A request with the options applied over the model's own defaults.
   actors::generation_request request() const;
-  /// Runs it, giving every piece of text as it comes. Ctrl-C cancels it.
+  /// Runs it, giving every piece of text as it comes; Ctrl-C cancels it, and
+  /// so does on_text by returning false.
   outcome run(actors::generation_request request,
-              const std::function<void(const std::string&)>& on_text);
+              const std::function<bool(const std::string&)>& on_text);
 
  private:
   generation_options options_;

@@ -133,6 +133,15 @@ struct thread_pool::state {
     }
   }
 
+  void join() {
+    {
+      const std::lock_guard lock{mutex};
+      stop.store(true);
+    }
+    work.notify_all();
+    for (auto& worker : workers) worker.join();
+  }
+
   std::uint64_t job() const { return ticket.load() & ~index_mask; }
 
   void work_until_stopped() {
@@ -154,20 +163,19 @@ struct thread_pool::state {
 };
 
 thread_pool::thread_pool(int threads) : state_{std::make_unique<state>()} {
-  for (int i = 1; i < std::max(threads, 1); ++i) {
-    state_->workers.emplace_back(
-        [s = state_.get()] { s->work_until_stopped(); });
+  try {
+    for (int i = 1; i < std::max(threads, 1); ++i) {
+      state_->workers.emplace_back(
+          [s = state_.get()] { s->work_until_stopped(); });
+    }
+  } catch (...) {
+    // No more threads to be had: those that run must end before they are gone.
+    state_->join();
+    throw;
   }
 }
 
-thread_pool::~thread_pool() {
-  {
-    const std::lock_guard lock{state_->mutex};
-    state_->stop.store(true);
-  }
-  state_->work.notify_all();
-  for (auto& worker : state_->workers) worker.join();
-}
+thread_pool::~thread_pool() { state_->join(); }
 
 int thread_pool::size() const {
   return static_cast<int>(state_->workers.size()) + 1;

@@ -36,7 +36,11 @@ void read_setting(engine::toml_reader& file, const setting& where) {
             }
           }
         } else {
-          file.strings(where.key, *value);
+          if (file.strings(where.key, *value)) {
+            if (const auto wrong = check_range(where); !wrong.empty()) {
+              file.fail(where.key, wrong);
+            }
+          }
         }
       },
       where.value);

@@ -6,12 +6,12 @@
 #include <fstream>
 #include <iterator>
 #include <memory>
-#include <thread>
 
 #include "engine/checkpoint/checkpoint.hpp"
 #include "engine/error.hpp"
 #include "engine/executor/executor.hpp"
 #include "engine/models/model.hpp"
+#include "kernels/cores.hpp"
 #include "kernels/dispatch.hpp"
 #include "kernels/thread_pool.hpp"
 #include "runtime/build_info.hpp"
@@ -95,10 +95,9 @@ components load_components(const config& settings,
   out.parts.vocab_size = source->config().vocab_size;
   out.info = describe(settings, *source, out.parts.chat_template != nullptr);
 
-  const auto cores = static_cast<int>(std::thread::hardware_concurrency());
   kernels::thread_pool pool{settings.engine.threads > 0
                                 ? settings.engine.threads
-                                : std::max(cores, 1)};
+                                : kernels::available_cores()};
   const std::shared_ptr<engine::model> weights =
       engine::load_model(*source, pool, progress);
   out.parts.make_executor = [weights, options = executor_options(settings)] {
@@ -106,7 +105,7 @@ components load_components(const config& settings,
       return std::shared_ptr<engine::executor>{
           engine::make_cpu_executor(weights, options)};
     } catch (const std::invalid_argument& error) {
-      throw engine::input_error("engine", error.what());
+      throw engine::input_error("[engine] settings", error.what());
     }
   };
   return out;

@@ -12,6 +12,9 @@ namespace vouch::runtime {
 
 namespace {
 
+/// Printed in place of a secret; refused where it is read.
+constexpr std::string_view hidden_secret = "***";
+
 template <class Number>
 std::string parse_number(const std::string& text, Number& into) {
   Number value{};
@@ -238,6 +241,15 @@ std::string check_range(const setting& of) {
             allowed += (allowed.empty() ? "" : ", ") + std::string{choice};
           }
           return "expected one of " + allowed + ", got '" + *value + "'";
+        } else if constexpr (std::is_same_v<type, std::vector<std::string>>) {
+          for (const auto& entry : *value) {
+            if (entry.empty()) {
+              return "an entry is empty";
+            }
+            if (of.secret && entry == hidden_secret) {
+              return "'***' is what is printed in place of a key, not a key";
+            }
+          }
         } else if constexpr (std::is_same_v<type, std::int32_t> ||
                              std::is_same_v<type, std::int64_t> ||
                              std::is_same_v<type, double>) {
@@ -272,6 +284,10 @@ std::string assign_text(const setting& where, const std::string& text) {
           *value = text;
           return {};
         } else if constexpr (std::is_same_v<type, std::vector<std::string>>) {
+          // Most likely a variable that was not set: never "no key".
+          if (text.empty()) {
+            return "expected at least one entry, got an empty text";
+          }
           value->clear();
           std::istringstream in{text};
           for (std::string part; std::getline(in, part, ',');) {
@@ -298,7 +314,7 @@ std::string to_toml(const setting& of) {
           std::string out = "[";
           for (const auto& part : *value) {
             out += (out.size() > 1 ? ", " : "") +
-                   toml_string(of.secret ? "***" : part);
+                   toml_string(of.secret ? std::string{hidden_secret} : part);
           }
           return out + "]";
         } else if constexpr (std::is_same_v<type, double>) {

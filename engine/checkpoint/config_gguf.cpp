@@ -182,7 +182,9 @@ model_config read_config(const gguf_file& file) {
   const auto* embedding = file.find_tensor("token_embd.weight");
   if (embedding == nullptr) {
     throw input_error{file.path().string(),
-                      "tensor 'token_embd.weight' is missing"};
+                      file.tensors().empty()
+                          ? "it holds a vocabulary alone, no weights"
+                          : "tensor 'token_embd.weight' is missing"};
   }
   config.vocab_size =
       embedding->dimensions.size() == 2 ? embedding->dimensions[1] : 1;

@@ -4,7 +4,6 @@
 #include <functional>
 #include <future>
 #include <mutex>
-#include <sched.h>
 #include <stdexcept>
 #include <thread>
 #include <utility>
@@ -12,20 +11,12 @@
 #include "engine/executor/executor.hpp"
 #include "engine/executor/float_mode.hpp"
 #include "engine/executor/step_runner.hpp"
+#include "kernels/cores.hpp"
 #include "kernels/dispatch.hpp"
 
 namespace vouch::engine {
 
 namespace {
-
-/// Cores this process may run on.
-int available_cores() {
-  cpu_set_t set;
-  if (::sched_getaffinity(0, sizeof set, &set) == 0) {
-    return std::max(1, CPU_COUNT(&set));
-  }
-  return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
-}
 
 [[noreturn]] void refuse(const std::string& what) {
   throw std::invalid_argument{"cpu executor: " + what};
@@ -74,7 +65,7 @@ class cpu_executor final : public executor {
   cpu_executor(std::shared_ptr<model> weights, cpu_executor_options options)
       : limits_{limits_of(weights->config(), options)} {
     if (options.threads == 0) {
-      options.threads = available_cores();
+      options.threads = kernels::available_cores();
     }
     description_ = "cpu " + kernels::active_target() + ", " +
                    std::to_string(options.threads) +

@@ -4,10 +4,13 @@ exit code 2)."""
 
 import json
 import pathlib
+import signal
+import subprocess
 import tempfile
+import time
 import unittest
 
-from vouch_process import FETCH, SMOLLM2, SOURCE, TINY, cache, run
+from vouch_process import FETCH, SMOLLM2, SOURCE, TINY, VOUCH, cache, run
 
 VOCABULARIES = cache() / "test-data" / "vocabularies"
 TEMPLATES = cache() / "test-data" / "templates"
@@ -126,6 +129,34 @@ class Generate(unittest.TestCase):
         self.assertEqual(text("--seed", 7, "--threads", 1),
                          text("--seed", 7, "--threads", 2))
 
+    def test_output_that_cannot_be_written_is_a_failure(self):
+        with open("/dev/full", "wb") as full_disk:
+            full = subprocess.run([VOUCH, "inspect", str(TINY)], timeout=60,
+                                  stdout=full_disk,
+                                  stderr=subprocess.PIPE)
+        self.assertEqual(full.returncode, 1)
+        self.assertIn(b"cannot be written", full.stderr)
+        generating = subprocess.Popen(
+            [VOUCH, "generate", "--model", str(TINY), "--temperature", "1",
+             "x"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        generating.stdout.close()
+        self.assertEqual(generating.wait(60), 1)
+        generating.stderr.close()
+
+    def test_interrupt_ends_the_text(self):
+        if not SMOLLM2.exists():
+            self.skipTest(FETCH)
+        generating = subprocess.Popen(
+            [VOUCH, "generate", "--model", str(SMOLLM2), "--temperature", "0",
+             "Count: 1, 2, 3,"], stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE)
+        self.assertTrue(generating.stdout.read(8))
+        generating.send_signal(signal.SIGINT)
+        begin = time.monotonic()
+        generating.communicate(timeout=60)
+        self.assertLess(time.monotonic() - begin, 5)
+        self.assertEqual(generating.returncode, 1)
+
     def test_prompt_from_stdin_and_chat(self):
         got = run("generate", "--model", TINY, "--chat", "-n", 4,
                   "--temperature", 0, stdin=b"hello")
@@ -171,6 +202,21 @@ class Check(unittest.TestCase):
             got = run("serve", "--policy", policy, "--check")
             self.assertEqual(got.returncode, 2)
             self.assertIn(f"{policy}:2: order.by", got.stderr.decode())
+
+    def test_empty_keys_never_open_the_server(self):
+        for arguments, env in ((["--api-key", ""], {}),
+                               ([], {"VOUCH_SERVER_API_KEYS": ""}),
+                               ([], {"VOUCH_SERVER_API_KEYS": "a,,b"}),
+                               (["--api-key", "***"], {})):
+            got = run("serve", *arguments, "--check", env=env)
+            self.assertEqual(got.returncode, 2, (arguments, env, got.stdout))
+            self.assertRegex(got.stderr.decode(), "(?i)api_keys")
+
+    def test_unknown_command_is_named(self):
+        got = run("sevre")
+        self.assertEqual(got.returncode, 2)
+        self.assertIn("'sevre' is not a command, did you mean 'serve'",
+                      got.stderr.decode())
 
     def test_usage(self):
         for arguments in ([], ["serve", "--nonsense"], ["nonsense"],

@@ -1,7 +1,7 @@
 """`vouch serve` as an operator runs it: start, drain, reload, many clients."""
 
 import contextlib
-import json
+import os
 import pathlib
 import random
 import signal
@@ -98,7 +98,8 @@ class Lifecycle(unittest.TestCase):
 class ManyClients(unittest.TestCase):
     """64 streams at once: every text is the one its request gets alone."""
 
-    CLIENTS = 64
+    # Fewer where every instruction is instrumented (the sanitizer presets).
+    CLIENTS = int(os.environ.get("VOUCH_TEST_CLIENTS", "64"))
 
     def bodies(self):
         choose = random.Random(5)
@@ -132,11 +133,9 @@ class ManyClients(unittest.TestCase):
             rows = server.metric("vouch_decode_rows_total")
             steps = server.metric("vouch_decode_steps_total")
             print(f"mean decode rows per step: {rows / steps:.1f}")
-            self.assertGreaterEqual(rows / steps, 32)
-            # Alone: on the same server, one after the other, a sample of both
-            # kinds (every one of them takes minutes; bench/concurrent_streams
-            # does that).
-            for index in random.Random(1).sample(range(self.CLIENTS), 12):
+            self.assertGreaterEqual(rows / steps, self.CLIENTS / 2)
+            # Alone: on the same server, one after the other.
+            for index in range(self.CLIENTS):
                 alone = stream(server, "/v1/completions", bodies[index])[0]
                 self.assertGreater(len(alone), 0)
                 self.assertEqual(together[index], alone, index)
