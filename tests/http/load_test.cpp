@@ -86,7 +86,7 @@ TEST(load, case_15_arriving_prompts_neither_stall_streams_nor_starve) {
   step_log log;
   test::fake_executor_options options;
   options.limits = {4096, 160, 512, 16'384};
-  options.delay = 500us;
+  options.delay = 1ms;
   options.observe = [&log](const engine::step& work) { log.add(work); };
   runtime::config settings;
   settings.policy.limits.max_running = 160;
