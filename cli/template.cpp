@@ -4,6 +4,7 @@
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <unistd.h>
 #include <vector>
 
@@ -84,7 +85,13 @@ int run(const options& chosen) {
       std::cout << '\n';
     }
   } catch (const engine::template_error& error) {
-    throw engine::input_error(from.name, error.what());
+    // It begins with the template's name, as input_error does.
+    std::string_view message = error.what();
+    const std::string start = from.name + ": ";
+    if (message.substr(0, start.size()) == start) {
+      message.remove_prefix(start.size());
+    }
+    throw engine::input_error(from.name, std::string{message});
   } catch (const std::invalid_argument& error) {
     throw engine::input_error(chosen.conversation, error.what());
   }

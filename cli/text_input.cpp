@@ -10,6 +10,13 @@
 
 namespace vouch::cli {
 
+namespace {
+
+/// No template and no conversation is larger; a device that never ends is.
+constexpr std::size_t max_file_bytes = std::size_t{64} << 20;
+
+}  // namespace
+
 std::string read_all(const std::string& path) {
   using iterator = std::istreambuf_iterator<char>;
   if (path == "-") {
@@ -19,7 +26,13 @@ std::string read_all(const std::string& path) {
   if (!in) {
     throw engine::input_error(path, std::strerror(errno));
   }
-  std::string text{iterator{in}, {}};
+  std::string text;
+  for (iterator at{in}; at != iterator{}; ++at) {
+    if (text.size() == max_file_bytes) {
+      throw engine::input_error(path, "is larger than 64 MiB");
+    }
+    text += *at;
+  }
   if (in.bad()) {
     throw engine::input_error(path, "cannot be read");
   }

@@ -159,9 +159,39 @@ toml_reader toml_reader::from_file(const std::filesystem::path& file) {
   return from_text(text, file.string());
 }
 
+namespace {
+
+/// toml++ bounds how deep values nest, but not how many parts a dotted key
+/// has, and every part is a level of its recursion.
+void refuse_long_keys(std::string_view toml, const std::string& name) {
+  constexpr int most = 64;
+  int line = 1;
+  int dots = 0;
+  bool blank = true;
+  bool comment = false;
+  for (const char c : toml) {
+    if (c == '\n') {
+      ++line;
+      dots = 0;
+      blank = true;
+      comment = false;
+    } else if (c != ' ' && c != '\t') {
+      comment = comment || (blank && c == '#');
+      blank = false;
+      if (c == '.' && !comment && ++dots > most) {
+        throw input_error{name + ":" + std::to_string(line),
+                          "has more than 64 dots: no key is that deep"};
+      }
+    }
+  }
+}
+
+}  // namespace
+
 toml_reader toml_reader::from_text(std::string_view toml, std::string name) {
   auto state = std::make_unique<impl>();
   state->name = std::move(name);
+  refuse_long_keys(toml, state->name);
   try {
     state->root = toml::parse(toml);
   } catch (const toml::parse_error& error) {

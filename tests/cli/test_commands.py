@@ -95,7 +95,11 @@ class Template(unittest.TestCase):
             file.write_text("a\n{{ raise_exception('no such role') }}")
             got = run("template", "--template", file, stdin=b"[]")
             self.assertEqual(got.returncode, 2)
-            self.assertIn("no such role", got.stderr.decode())
+            self.assertEqual(got.stderr.decode(),
+                             f"vouch: {file}: line 2: no such role\n")
+            got = run("template", "--template", "/dev/zero", stdin=b"[]")
+            self.assertEqual(got.returncode, 2)
+            self.assertIn("64 MiB", got.stderr.decode())
         got = run("template", "--model", TINY, stdin=b"[{]")
         self.assertEqual(got.returncode, 2)
         self.assertIn("offset 2", got.stderr.decode())

@@ -17,7 +17,7 @@ std::string error_of(F&& f) {
   return "no error";
 }
 
-toml_reader read(const char* text) {
+toml_reader read(const std::string& text) {
   return toml_reader::from_text(text, "x.toml");
 }
 
@@ -131,6 +131,17 @@ TEST(TomlReader, SaysWhereTheTextIsNotToml) {
             "/no/such.toml: cannot be opened");
   EXPECT_EQ(error_of([] { toml_reader::from_file("/"); }),
             "/: is a directory, not a TOML file");
+}
+
+TEST(TomlReader, RefusesKeysThatAreTooDeep) {
+  std::string key = "a";
+  for (int i = 0; i < 300000; ++i) key += ".a";
+  const std::string want =
+      "x.toml:2: has more than 64 dots: no key is that deep";
+  EXPECT_EQ(error_of([&] { read("\n" + key + " = 1\n"); }), want);
+  EXPECT_EQ(error_of([&] { read("\n[" + key + "]\n"); }), want);
+  EXPECT_EQ(error_of([&] { read("\nb = {" + key + " = 1}\n"); }), want);
+  read("# " + std::string(100, '.') + "\nb = \"../../../x\"\n");
 }
 
 TEST(TomlReader, FailsOnAKeyTheFileLacks) {
