@@ -39,8 +39,8 @@ struct generation_request {
   /// template's part: special tokens in it are always recognised.
   bool trust_special_tokens = false;
 
-  /// Seed, logprobs and so on; `stop_tokens` is filled by REQUEST from the
-  /// model's union and `stop_token_ids`.
+  /// Seed, logprobs and so on; REQUEST fills `stop_tokens` with the model's
+  /// and `request_stop_tokens` with `stop_token_ids`.
   engine::sampling_params sampling;
   /// A seed was given; otherwise one is drawn and reported in `started`.
   bool has_seed = false;

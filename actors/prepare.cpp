@@ -161,7 +161,9 @@ void fill_sampling(const generation_request& request, const serving& model,
   }
 
   auto& stops = out.sampling.stop_tokens;
+  auto& own = out.sampling.request_stop_tokens;
   stops.clear();
+  own.clear();
   if (const auto wrong = engine::validate(out.sampling, model.id_limit())) {
     reject(wrong->field, wrong->message);
   }
@@ -173,9 +175,17 @@ void fill_sampling(const generation_request& request, const serving& model,
   if (request.kind == prompt_kind::chat) {
     add(model.parts.tokenizer->turn_end_tokens());
   }
-  add(request.stop_token_ids);
-  std::sort(stops.begin(), stops.end());
-  stops.erase(std::unique(stops.begin(), stops.end()), stops.end());
+  const auto make_set = [](std::vector<token_id>& ids) {
+    std::sort(ids.begin(), ids.end());
+    ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
+  };
+  own = request.stop_token_ids;
+  make_set(own);
+  make_set(stops);
+  // Who names the model's own end wants it to end the text, ignore_eos or not.
+  std::erase_if(stops, [&own](token_id id) {
+    return std::binary_search(own.begin(), own.end(), id);
+  });
 }
 
 }  // namespace

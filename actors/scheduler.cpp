@@ -51,8 +51,8 @@ engine::sequence_id scheduler_state::next_ids(std::size_t count) {
 }
 
 bool scheduler_state::queue_has_room() const {
-  const auto queued =
-      schedule->stats().waiting + static_cast<std::int64_t>(reserved.size());
+  const auto queued = schedule->stats().queued_requests +
+                      static_cast<std::int64_t>(reserved.size());
   return queued < setup.rules.limits.max_queued_requests;
 }
 

@@ -6,6 +6,9 @@
 namespace vouch::engine {
 namespace {
 
+/// More of them follow the order of use more closely.
+constexpr std::int32_t ages_in_pool = 2;
+
 constexpr std::uint64_t root_hash = 0x9e3779b97f4a7c15ULL;
 
 /// Chains a block's tokens onto its parent's hash, mixing each with the
@@ -34,7 +37,16 @@ prefix_cache::block_key key_of(std::span<const token_id> tokens) {
 }  // namespace
 
 prefix_cache::prefix_cache(block_pool& pool, hash_function hash)
-    : pool_{&pool}, hash_{hash ? std::move(hash) : chain_hash} {}
+    : pool_{&pool},
+      hash_{hash ? std::move(hash) : chain_hash},
+      age_ticks_{
+          static_cast<std::uint64_t>(std::max(1, pool.size() / ages_in_pool))} {
+}
+
+prefix_cache::turn prefix_cache::turn_of(std::int32_t index) const {
+  const node& n = nodes_[at(index)];
+  return {n.used / age_ticks_, -n.depth, n.used, index};
+}
 
 std::int32_t prefix_cache::lookup(std::int32_t parent,
                                   std::span<const token_id> tokens) const {
@@ -74,9 +86,9 @@ void prefix_cache::touch(std::span<const token_id> tokens) {
     if (next < 0) break;
     node& n = nodes_[at(next)];
     const bool leaf = n.children == 0;
-    if (leaf) leaves_.erase({n.used, next});
+    if (leaf) leaves_.erase(turn_of(next));
     n.used = clock_;
-    if (leaf) leaves_.insert({n.used, next});
+    if (leaf) leaves_.insert(turn_of(next));
     parent = next;
   }
 }
@@ -105,6 +117,7 @@ prefix_cache::handle prefix_cache::insert(handle parent,
   node& n = nodes_[at(index)];
   n.parent = parent.index;
   n.children = 0;
+  n.depth = 0;
   n.block = block;
   n.tokens = key_of(tokens);
   n.hash =
@@ -113,9 +126,10 @@ prefix_cache::handle prefix_cache::insert(handle parent,
   n.used = ++clock_;
   if (n.parent >= 0) {
     node& above = nodes_[at(n.parent)];
-    if (above.children++ == 0) leaves_.erase({above.used, n.parent});
+    if (above.children++ == 0) leaves_.erase(turn_of(n.parent));
+    n.depth = above.depth + 1;
   }
-  leaves_.insert({n.used, index});
+  leaves_.insert(turn_of(index));
   by_hash_.emplace(n.hash, index);
   pool_->add_reference(block);
   pool_->set_cached(block, true);
@@ -133,7 +147,7 @@ block_id prefix_cache::block(handle node) const {
 
 void prefix_cache::remove(std::int32_t index) {
   node& n = nodes_[at(index)];
-  leaves_.erase({n.used, index});
+  leaves_.erase(turn_of(index));
   const auto [begin, end] = by_hash_.equal_range(n.hash);
   for (auto it = begin; it != end; ++it) {
     if (it->second == index) {
@@ -143,7 +157,7 @@ void prefix_cache::remove(std::int32_t index) {
   }
   if (n.parent >= 0) {
     node& above = nodes_[at(n.parent)];
-    if (--above.children == 0) leaves_.insert({above.used, n.parent});
+    if (--above.children == 0) leaves_.insert(turn_of(n.parent));
   }
   pool_->set_cached(n.block, false);
   pool_->drop_reference(n.block);
@@ -152,7 +166,8 @@ void prefix_cache::remove(std::int32_t index) {
 }
 
 bool prefix_cache::evict_one() {
-  for (const auto& [used, index] : leaves_) {
+  for (const auto& place : leaves_) {
+    const auto index = std::get<3>(place);
     if (pool_->references(nodes_[at(index)].block) == 1) {
       remove(index);
       return true;
@@ -162,7 +177,7 @@ bool prefix_cache::evict_one() {
 }
 
 void prefix_cache::clear() {
-  while (!leaves_.empty()) remove(leaves_.begin()->second);
+  while (!leaves_.empty()) remove(std::get<3>(*leaves_.begin()));
 }
 
 std::vector<block_id> prefix_cache::blocks() const {
@@ -200,7 +215,7 @@ std::string prefix_cache::check() const {
     if (n.children != children[i]) return "a cached block's children are off";
     if (n.children > 0) continue;
     ++leaves;
-    if (leaves_.count({n.used, static_cast<std::int32_t>(i)}) == 0) {
+    if (leaves_.count(turn_of(static_cast<std::int32_t>(i))) == 0) {
       return "a cached leaf is not in the eviction order";
     }
   }

@@ -6,8 +6,8 @@
 #include <set>
 #include <span>
 #include <string>
+#include <tuple>
 #include <unordered_map>
-#include <utility>
 #include <vector>
 
 #include "engine/cache/block_pool.hpp"
@@ -22,8 +22,11 @@ namespace vouch::engine {
 /// in their hashes never share a block.
 ///
 /// The cache holds one reference on each of its blocks. Blocks that nobody
-/// else holds are evicted on demand, least recently used first, leaves before
-/// their parents.
+/// else holds are evicted on demand, leaves before their parents: those of the
+/// oldest age first, and among these the deepest. An age is the time in which a
+/// part of the pool is filled anew. So a load that goes round more prompts than
+/// fit keeps their heads, where strict order of use would keep nothing, and
+/// what goes was never used lately.
 class prefix_cache {
  public:
   using block_key = std::array<token_id, block_tokens>;
@@ -56,7 +59,7 @@ class prefix_cache {
   /// Marks the cached prefix of `tokens` as used now.
   void touch(std::span<const token_id> tokens);
 
-  /// Frees the least recently used leaf that only the cache holds. False when
+  /// Frees the first leaf in that order that only the cache holds. False when
   /// there is none.
   bool evict_one();
   /// Forgets everything; blocks that others hold stay theirs.
@@ -72,6 +75,8 @@ class prefix_cache {
   struct node {
     std::int32_t parent = -1;
     std::int32_t children = 0;
+    /// Blocks before it.
+    std::int32_t depth = 0;
     block_id block = -1;
     std::uint64_t hash = 0;
     /// 0: the node is not in use.
@@ -83,6 +88,10 @@ class prefix_cache {
   std::int32_t lookup(std::int32_t parent,
                       std::span<const token_id> tokens) const;
   void remove(std::int32_t index);
+  /// (age, -depth, used, index): the smallest goes first.
+  using turn =
+      std::tuple<std::uint64_t, std::int32_t, std::uint64_t, std::int32_t>;
+  turn turn_of(std::int32_t index) const;
   static std::size_t at(std::int32_t index) {
     return static_cast<std::size_t>(index);
   }
@@ -93,8 +102,10 @@ class prefix_cache {
   std::vector<std::int32_t> free_;
   /// Looked up only, never iterated: its order decides nothing.
   std::unordered_multimap<std::uint64_t, std::int32_t> by_hash_;
-  /// Nodes without children as (used, index), the next to go first.
-  std::set<std::pair<std::uint64_t, std::int32_t>> leaves_;
+  /// Nodes without children, the next to go first.
+  std::set<turn> leaves_;
+  /// Ticks of the clock, about as many as blocks are added.
+  std::uint64_t age_ticks_ = 1;
   std::uint64_t clock_ = 0;
   std::uint64_t serial_ = 0;
 };

@@ -8,12 +8,18 @@ namespace vouch::engine {
 
 namespace {
 
-bool forbids_stop_tokens(const sampling_params& params,
-                         const pick_context& context) {
+bool too_early_to_stop(const sampling_params& params,
+                       const pick_context& context) {
   const auto generated =
       static_cast<std::int64_t>(context.history.size()) - context.prompt_tokens;
-  return !params.stop_tokens.empty() &&
-         (params.ignore_eos || generated < params.min_tokens);
+  return generated < params.min_tokens;
+}
+
+bool forbids_stop_tokens(const sampling_params& params,
+                         const pick_context& context) {
+  const bool early = too_early_to_stop(params, context);
+  return (!params.stop_tokens.empty() && (params.ignore_eos || early)) ||
+         (!params.request_stop_tokens.empty() && early);
 }
 
 bool has_penalties(const sampling_params& params) {
@@ -83,13 +89,20 @@ void adjust(std::span<float> row, const sampling_params& params,
   if (has_penalties(params)) {
     penalise(row, params, context);
   }
-  if (forbids_stop_tokens(params, context)) {
-    for (const token_id token : params.stop_tokens) {
+  const auto forbid = [row](const std::vector<token_id>& tokens) {
+    for (const token_id token : tokens) {
       if (inside(row, token)) {
         row[static_cast<std::size_t>(token)] =
             -std::numeric_limits<float>::infinity();
       }
     }
+  };
+  const bool early = too_early_to_stop(params, context);
+  if (early || params.ignore_eos) {
+    forbid(params.stop_tokens);
+  }
+  if (early) {
+    forbid(params.request_stop_tokens);
   }
 }
 

@@ -10,8 +10,8 @@ namespace vouch::engine {
 bool leaves_row_alone(const sampling_params& params,
                       const pick_context& context);
 
-/// Steps 2 to 4 of `pick`, in place: bias, penalties, the end-of-generation
-/// set. Tokens outside the row are skipped.
+/// Steps 2 to 4 of `pick`, in place: bias, penalties, stop tokens. Tokens
+/// outside the row are skipped.
 void adjust(std::span<float> row, const sampling_params& params,
             const pick_context& context);
 

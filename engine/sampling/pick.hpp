@@ -34,8 +34,9 @@ class pick_error : public std::runtime_error {
 ///  2. logit bias, added;
 ///  3. repetition penalty (prompt and generated), presence and frequency
 ///     penalties (generated only);
-///  4. min_tokens and ignore_eos: minus infinity on the end-of-generation set;
-///     ids from vocab_limit on are out too;
+///  4. minus infinity on the model's end-of-generation set with ignore_eos, and
+///     on that set and the request's own stop tokens below min_tokens; ids from
+///     vocab_limit on are out too;
 ///  5. (a later issue: grammar mask)
 ///  6. temperature 0: the largest value, the lowest id on ties. Otherwise:
 ///  7. divide by the temperature; candidates ordered by (value descending, id

@@ -25,11 +25,14 @@ struct sampling_params {
   float repetition_penalty = 1.0F;
   /// Added to the raw logits.
   std::vector<std::pair<token_id, float>> logit_bias;
-  /// The merged end-of-generation ids, which end the sequence; sorted.
+  /// The model's end-of-generation ids, which end the sequence; sorted.
   std::vector<token_id> stop_tokens;
-  /// stop_tokens cannot be picked before this many tokens were generated.
+  /// The request's own ids that end the sequence, whatever ignore_eos says;
+  /// sorted. None of them stands in stop_tokens as well.
+  std::vector<token_id> request_stop_tokens;
+  /// Neither set can be picked before this many tokens were generated.
   int min_tokens = 0;
-  /// The end-of-generation set can never be picked.
+  /// stop_tokens can never be picked.
   bool ignore_eos = false;
   std::uint64_t seed = 0;
   /// Index of the choice within its prompt: choices differ in noise alone.

@@ -83,9 +83,12 @@ std::optional<param_error> validate(const sampling_params& params,
       return error;
     }
   }
-  for (const token_id token : params.stop_tokens) {
-    if (auto error = check_token("stop_token_ids", token, vocab_size)) {
-      return error;
+  for (const auto* tokens :
+       {&params.stop_tokens, &params.request_stop_tokens}) {
+    for (const token_id token : *tokens) {
+      if (auto error = check_token("stop_token_ids", token, vocab_size)) {
+        return error;
+      }
     }
   }
   return {};

@@ -85,12 +85,13 @@ void scheduler::impl::start(sequence& s, const prefix& p) {
   if (!s.preempted) {
     s.admitted_ms = now_ms;
     charge_admission(s);
-    --queued;
-    queued_tokens -= s.prompt_tokens;
-    if (rules.cache.prefix_cache && !s.prompt_logprobs) {
+    count_queued(s, -1);
+    // A request's prompt is looked up once, however many choices it has.
+    const bool counts = !s.follows;
+    if (counts && rules.cache.prefix_cache && !s.prompt_logprobs) {
       counters.prefix_queries += static_cast<std::uint64_t>(s.prompt_tokens);
     }
-    if (p.from_cache) {
+    if (counts && p.from_cache) {
       s.cached_tokens = p.rows;
       counters.prefix_hits += static_cast<std::uint64_t>(p.rows);
     }

@@ -119,7 +119,7 @@ std::string scheduler::check_invariants() const {
   std::int64_t queued_tokens = 0;
   for (const auto& [id, s] : m.all) {
     if (auto wrong = m.check_sequence(*s); !wrong.empty()) return wrong;
-    if (s->running || s->preempted) continue;
+    if (s->running || s->preempted || s->follows) continue;
     ++queued;
     queued_tokens += s->prompt_tokens;
   }

@@ -124,10 +124,7 @@ void scheduler::impl::erase(sequence& s, bool keep_in_cache) {
     give_back(s, keep_in_cache);
   } else {
     waiting.erase(std::find(waiting.begin(), waiting.end(), &s));
-    if (!s.preempted) {
-      --queued;
-      queued_tokens -= s.prompt_tokens;
-    }
+    if (!s.preempted) count_queued(s, -1);
   }
   shares.leave(s.tenant);
   all.erase(s.id);

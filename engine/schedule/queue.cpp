@@ -73,6 +73,12 @@ sequence* scheduler::impl::next_candidate(
   return best;
 }
 
+void scheduler::impl::count_queued(const sequence& s, int by) {
+  if (s.follows) return;
+  queued += by;
+  queued_tokens += by * s.prompt_tokens;
+}
+
 void scheduler::impl::charge_admission(const sequence& s) {
   // What next_candidate saw, for the rounds that the turn took. An aged or
   // resumed sequence is charged without a turn.

@@ -39,11 +39,13 @@ rejection scheduler::add(sequence_start start, std::int64_t now_ms) {
     return rejection::prompt_too_long;
   }
   if (prompt > pool_rows) return rejection::prompt_larger_than_pool;
-  if (m.queued >= m.rules.limits.max_queued_requests) {
+  const bool follows =
+      start.sibling_of != start.id && m.all.count(start.sibling_of) > 0;
+  if (!follows && m.queued >= m.rules.limits.max_queued_requests) {
     return rejection::queue_full;
   }
   // A prompt above the limit still gets in when nothing else waits.
-  if (m.queued > 0 &&
+  if (!follows && m.queued > 0 &&
       m.queued_tokens + prompt > m.rules.limits.max_queued_prompt_tokens) {
     return rejection::queued_tokens_full;
   }
@@ -63,15 +65,13 @@ rejection scheduler::add(sequence_start start, std::int64_t now_ms) {
   s.prompt_logprobs = start.prompt_logprobs;
   s.priority = start.priority;
   s.tenant = std::move(start.tenant);
-  s.sibling_of = m.all.count(start.sibling_of) > 0 && start.sibling_of != s.id
-                     ? start.sibling_of
-                     : 0;
+  s.follows = follows;
+  s.sibling_of = follows ? start.sibling_of : 0;
   s.added_ms = now_ms;
   s.added_step = m.last_planned;
   m.shares.join(s.tenant);
   m.waiting.push_back(&s);
-  ++m.queued;
-  m.queued_tokens += prompt;
+  m.count_queued(s, 1);
   return rejection::none;
 }
 
@@ -105,7 +105,8 @@ std::vector<sequence_update> scheduler::expire(std::int64_t now_ms) {
     std::ostringstream why;
     if (passed(s, limits.request_timeout)) {
       why << "request_timeout of " << limits.request_timeout << " s passed";
-    } else if (!s.running && !s.preempted && passed(s, limits.queue_timeout)) {
+    } else if (!s.running && !s.preempted && !s.follows &&
+               passed(s, limits.queue_timeout)) {
       why << "queue_timeout of " << limits.queue_timeout << " s passed";
     } else {
       continue;
@@ -140,6 +141,7 @@ scheduler_stats scheduler::stats() const {
   scheduler_stats s = m.counters;
   s.running = static_cast<std::int64_t>(m.running.size());
   s.waiting = static_cast<std::int64_t>(m.waiting.size());
+  s.queued_requests = m.queued;
   s.waiting_prompt_tokens = m.queued_tokens;
   s.free_blocks = m.pool.free();
   s.total_blocks = m.pool.size();

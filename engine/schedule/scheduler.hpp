@@ -76,6 +76,9 @@ struct sequence_update {
 struct scheduler_stats {
   std::int64_t running = 0;
   std::int64_t waiting = 0;
+  /// What the queue limits bound: requests that were never admitted (all
+  /// choices of a prompt are one), and the tokens of their prompts.
+  std::int64_t queued_requests = 0;
   std::int64_t waiting_prompt_tokens = 0;
   std::int64_t free_blocks = 0;
   std::int64_t total_blocks = 0;
@@ -83,7 +86,8 @@ struct scheduler_stats {
   std::int64_t cached_blocks = 0;
   std::uint64_t steps = 0;
   std::uint64_t preemptions = 0;
-  /// Prompt tokens looked up in the prefix cache, and found there.
+  /// Prompt tokens looked up in the prefix cache, and found there; like
+  /// prompt_tokens once a request, not once a choice.
   std::uint64_t prefix_queries = 0;
   std::uint64_t prefix_hits = 0;
   std::uint64_t prompt_tokens = 0;
@@ -112,7 +116,8 @@ class scheduler {
   scheduler(scheduler&&) noexcept;
   scheduler& operator=(scheduler&&) noexcept;
 
-  /// Queues a sequence, or says why not.
+  /// Queues a sequence, or says why not. A sibling of a known sequence belongs
+  /// to a request that was taken: no queue limit turns it away.
   rejection add(sequence_start start, std::int64_t now_ms);
 
   /// Ends a sequence wherever it is; no update follows for it. False when it is

@@ -27,6 +27,8 @@ struct sequence {
   std::int32_t priority = 0;
   std::string tenant;
   sequence_id sibling_of = 0;
+  /// Added as a sibling: its request and its prompt are counted already.
+  bool follows = false;
   std::int64_t added_ms = 0;
   /// The first admission's.
   std::int64_t admitted_ms = -1;

@@ -63,6 +63,8 @@ struct scheduler::impl {
                            bool short_only) const;
   std::int64_t cost(const sequence& s) const;
   void charge_admission(const sequence& s);
+  /// Counts a new sequence into the queue's limits, or (-1) out of them.
+  void count_queued(const sequence& s, int by);
 
   // admission.cpp
   /// Gives slot and blocks, or changes nothing. A prompt with more than
@@ -153,7 +155,8 @@ struct scheduler::impl {
   /// Steps since one carried prefill rows.
   std::int64_t steps_without_prefill = 0;
   bool last_prefill_was_long = false;
-  /// Waiting sequences that were never admitted, and their prompts.
+  /// Requests (siblings count as one) that were never admitted, and their
+  /// prompts.
   std::int64_t queued = 0;
   std::int64_t queued_tokens = 0;
   scheduler_stats counters;

@@ -21,8 +21,11 @@ void finish(sequence_update& u, finish_reason reason) {
 }
 
 bool is_stop(const sampling_params& p, token_id token) {
-  return !p.ignore_eos && std::find(p.stop_tokens.begin(), p.stop_tokens.end(),
-                                    token) != p.stop_tokens.end();
+  const auto holds = [token](const std::vector<token_id>& tokens) {
+    return std::find(tokens.begin(), tokens.end(), token) != tokens.end();
+  };
+  return holds(p.request_stop_tokens) ||
+         (!p.ignore_eos && holds(p.stop_tokens));
 }
 
 }  // namespace
@@ -89,7 +92,9 @@ void scheduler::impl::take_item(sequence& s, const expected_item& expected,
   if (!s.prompt_done) {
     s.prompt_done = true;
     u.admitted_ms = s.admitted_ms;
-    counters.prompt_tokens += static_cast<std::uint64_t>(s.prompt_tokens);
+    if (!s.follows) {
+      counters.prompt_tokens += static_cast<std::uint64_t>(s.prompt_tokens);
+    }
     u.prompt_logprobs = std::exchange(s.prompt_scores, {});
   }
   emit(s, item.picks.front(), u);

@@ -139,12 +139,19 @@ TEST(Prepare, FieldsOutOfRangeAreNamed) {
       "min_tokens");
 }
 
-TEST(Prepare, StopTokensAreAUnion) {
+TEST(Prepare, TheRequestsStopTokensStandApartFromTheModels) {
+  using ids = std::vector<engine::token_id>;
   const auto served = model(chat_source);
   auto request = text("a");
   request.stop_token_ids = {7, 3, 7};
-  EXPECT_EQ(prepare(request, *served).sampling.stop_tokens,
-            (std::vector<engine::token_id>{3, 7, test::fake_turn_end}));
+  auto sampling = prepare(request, *served).sampling;
+  EXPECT_EQ(sampling.stop_tokens, ids{test::fake_turn_end});
+  EXPECT_EQ(sampling.request_stop_tokens, (ids{3, 7}));
+  // Named by the request: it ends the text also with ignore_eos.
+  request.stop_token_ids = {test::fake_turn_end};
+  sampling = prepare(request, *served).sampling;
+  EXPECT_EQ(sampling.stop_tokens, ids{});
+  EXPECT_EQ(sampling.request_stop_tokens, ids{test::fake_turn_end});
 }
 
 TEST(Prepare, ChatNeedsATemplateThatCanRenderIt) {

@@ -43,11 +43,17 @@ inline engine::token_id naive_pick(std::span<const float> logits,
   }
   const auto made =
       static_cast<std::int64_t>(context.history.size()) - context.prompt_tokens;
-  if (params.ignore_eos || made < params.min_tokens) {
-    for (const token_id token : params.stop_tokens) {
+  const auto forbid = [&](const std::vector<token_id>& tokens) {
+    for (const token_id token : tokens) {
       row[static_cast<std::size_t>(token)] =
           -std::numeric_limits<float>::infinity();
     }
+  };
+  if (params.ignore_eos || made < params.min_tokens) {
+    forbid(params.stop_tokens);
+  }
+  if (made < params.min_tokens) {
+    forbid(params.request_stop_tokens);
   }
   std::vector<token_id> order(row.size());
   for (std::size_t i = 0; i < order.size(); ++i) {

@@ -69,6 +69,9 @@ sampling_params random_params(generator& random, std::size_t n) {
   if (random() % 3 == 0) {
     params.stop_tokens = {static_cast<token_id>(random() % (n / 2)),
                           static_cast<token_id>(n / 2 + random() % (n / 2))};
+    if (random() % 2 == 0) {
+      params.request_stop_tokens = {static_cast<token_id>(random() % n)};
+    }
     params.ignore_eos = random() % 4 == 0;
     params.min_tokens = static_cast<int>(random() % 40);
   }

@@ -114,6 +114,22 @@ TEST(Pick, MinTokensAndIgnoreEosForbidTheStopTokens) {
   EXPECT_EQ(pick_after(row, params, {0, 2, 2}, 1), 2);
 }
 
+TEST(Pick, IgnoreEosLeavesTheRequestsOwnStopTokens) {
+  auto params = greedy();
+  params.stop_tokens = {2};
+  params.request_stop_tokens = {1};
+  params.ignore_eos = true;
+  const std::vector<float> row{1, 5, 9};
+  EXPECT_EQ(pick_after(row, params, {0}, 1), 1);
+  params.min_tokens = 1;
+  EXPECT_EQ(pick_after(row, params, {0}, 1), 0);
+  params.ignore_eos = false;
+  EXPECT_EQ(pick_after(row, params, {0}, 1), 0);
+  EXPECT_EQ(pick_after(row, params, {0, 0}, 1), 2);
+  params.stop_tokens = {};
+  EXPECT_EQ(pick_after(row, params, {0}, 1), 2);
+}
+
 TEST(Pick, FiltersCutInOrder) {
   sampling_params params;
   // Probabilities 0.5, 0.25, 0.125, 0.125.

@@ -66,6 +66,8 @@ TEST(Validate, NamesTheFieldOutOfRange) {
               p.logit_bias = {{1, 101.0F}};
             }),
             "logit_bias");
+  EXPECT_EQ(bad_field([](auto& p) { p.request_stop_tokens = {100}; }),
+            "stop_token_ids");
   EXPECT_EQ(bad_field([](auto& p) { p.stop_tokens = {100}; }),
             "stop_token_ids");
 }

@@ -26,6 +26,10 @@ inline std::uint64_t mix(std::uint64_t h, std::uint64_t value) {
 
 inline constexpr int vocabulary = 40;
 
+inline bool holds(const std::vector<token_id>& tokens, token_id token) {
+  return std::find(tokens.begin(), tokens.end(), token) != tokens.end();
+}
+
 /// What the fake model picks after a prefix: a hash of it, of the seed and of
 /// the choice. Stop tokens are avoided where the rules forbid them.
 inline token_id fake_pick(std::uint64_t prefix, const sampling_params& p,
@@ -33,9 +37,11 @@ inline token_id fake_pick(std::uint64_t prefix, const sampling_params& p,
   std::uint64_t h = mix(mix(prefix, p.seed), p.choice);
   for (;;) {
     const auto token = static_cast<token_id>(h % vocabulary);
-    const bool stop = std::find(p.stop_tokens.begin(), p.stop_tokens.end(),
-                                token) != p.stop_tokens.end();
-    if (!stop || (!p.ignore_eos && generated >= p.min_tokens)) return token;
+    const bool early = generated < p.min_tokens;
+    const bool barred =
+        (holds(p.stop_tokens, token) && (early || p.ignore_eos)) ||
+        (holds(p.request_stop_tokens, token) && early);
+    if (!barred) return token;
     h = mix(h, 1);
   }
 }
@@ -66,9 +72,8 @@ inline known_text text_alone(const sequence_start& s,
   while (static_cast<std::int64_t>(known.tokens.size()) < left) {
     const auto t = fake_pick(h, s.sampling,
                              static_cast<std::int64_t>(known.tokens.size()));
-    const auto& stops = s.sampling.stop_tokens;
-    if (!s.sampling.ignore_eos &&
-        std::find(stops.begin(), stops.end(), t) != stops.end()) {
+    if (holds(s.sampling.request_stop_tokens, t) ||
+        (!s.sampling.ignore_eos && holds(s.sampling.stop_tokens, t))) {
       known.reason = finish_reason::stop;
       known.stop_token = t;
       return known;

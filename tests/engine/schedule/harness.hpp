@@ -223,4 +223,21 @@ inline sequence_start make_start(sequence_id id, std::vector<token_id> prompt,
   return s;
 }
 
+inline executor_limits pool_of(std::int32_t blocks,
+                               std::int32_t context = 4096) {
+  executor_limits l;
+  l.blocks = blocks;
+  l.slots = 64;
+  l.step_rows = 512;
+  l.context = context;
+  return l;
+}
+
+/// The next id, with a prompt that no other id has.
+inline sequence_start fresh(sequence_id& id, int prompt,
+                            std::int64_t max_tokens) {
+  ++id;
+  return make_start(id, prompt_of(prompt, id), max_tokens);
+}
+
 }  // namespace vouch::engine::test

@@ -93,6 +93,7 @@ class trace {
     s.max_tokens = one_in(6) ? (std::int64_t{1} << 31) : below(50);
     s.sampling.seed = below(3);
     if (one_in(2)) s.sampling.stop_tokens = {7};
+    if (one_in(4)) s.sampling.request_stop_tokens = {11};
     if (one_in(5)) s.sampling.min_tokens = static_cast<int>(below(10));
     if (one_in(8)) s.sampling.ignore_eos = true;
     if (one_in(6)) s.sampling.repetition_penalty = 1.1F;
@@ -112,6 +113,7 @@ class trace {
       if (i > 0) {
         choice.id = ++ids_;
         choice.sibling_of = leader;
+        choice.prompt_logprobs = false;
       }
       choice.sampling.choice = i;
       h_.add(std::move(choice));
