@@ -24,11 +24,14 @@ void fail(self_pointer self, failed event) {
   }
   state.ended = true;
   auto& counters = *state.setup.counters;
-  if (!state.admitted) {
+  // A timeout before any result is the queue's, not a choice that went wrong.
+  const bool served =
+      state.admitted && (event.kind != failure::timeout || state.advanced);
+  if (!served) {
     counters.rejected(event.kind);
   }
   for (const auto& choice : state.choices) {
-    if (state.admitted && !choice.ended()) {
+    if (served && !choice.ended()) {
       counters.choice_ended(event.kind == failure::cancelled ? "abort"
                                                              : "error");
     }
@@ -144,8 +147,10 @@ void run_prepare(self_pointer self) {
   }
   if (!request.has_seed) {
     std::random_device entropy;
+    // JSON numbers are exact only up to 2^53 - 1 in many clients, which must be
+    // able to send it back.
     state.prepared.sampling.seed =
-        (std::uint64_t{entropy()} << 32U) ^ entropy();
+        ((std::uint64_t{entropy()} << 32U) ^ entropy()) >> 11U;
   }
   if (state.prepared.text_only()) {
     start(self);
@@ -170,6 +175,7 @@ bool advance(self_pointer self, engine::sequence_update& update) {
     fail(self, failure::cancelled, "the request was aborted");
     return false;
   }
+  state.advanced = true;
   if (index == 0) {
     state.cached_tokens = std::max(state.cached_tokens, update.cached_tokens);
     if (update.admitted_ms >= 0) {

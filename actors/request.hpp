@@ -32,6 +32,8 @@ struct request_state {
   engine::sequence_id first = 0;
   /// `started` was sent.
   bool admitted = false;
+  /// A choice has made progress.
+  bool advanced = false;
   /// The terminal event was sent.
   bool ended = false;
   /// Which choices have shown the prompt; empty when none has to.

@@ -48,12 +48,12 @@ std::int64_t unix_seconds() {
 void complete(generation_job& job, const std::string& id, int key) {
   std::uint64_t shared_seed = 0;
   const bool many = job.requests.size() > 1;
-  if (many) shared_seed = std::stoull(random_hex(15), nullptr, 16);
+  if (many) shared_seed = std::stoull(random_hex(13), nullptr, 16);
   for (std::size_t i = 0; i < job.requests.size(); ++i) {
     auto& request = job.requests[i];
     request.id = many ? id + "-" + std::to_string(i) : id;
-    if (key >= 0)
-      request.tenant = "key" + std::to_string(key) + "/" + request.tenant;
+    // A key's holder cannot become many tenants by changing `user`.
+    if (key >= 0) request.tenant = "key" + std::to_string(key);
     if (many && !request.has_seed) {
       request.has_seed = true;
       request.sampling.seed = shared_seed;

@@ -120,6 +120,55 @@ TEST(Deterministic, AFullQueueRefusesBeforeTokenising) {
       std::string::npos);
 }
 
+// However many choices it has, a request is one in the queue, and its prompt
+// stands there once.
+TEST(Deterministic, ARequestWithManyChoicesFitsTheSmallestQueue) {
+  auto rules = one_at_a_time();
+  rules.limits.max_queued_requests = 1;
+  rules.limits.max_queued_prompt_tokens = 3;  // less than the prompt
+  world all{rules};
+  for (const char* id : {"a", "b"}) {
+    auto request = text_request(id, "hello", 4);
+    request.n = 3;
+    all.submit(request);
+    all.run_to_end();
+    EXPECT_FALSE(all.see(id).failed) << all.see(id).error.message;
+    EXPECT_EQ(all.see(id).end.completion_tokens, 12);
+  }
+}
+
+TEST(Deterministic, APromptOfManyChoicesCountsOnce) {
+  world all;
+  for (const char* id : {"a", "b"}) {
+    auto request = text_request(id, std::string(40, 'x'), 4);
+    request.n = 4;
+    all.submit(request);
+    all.run_to_end();
+    EXPECT_EQ(all.see(id).end.prompt_tokens, 41);
+    EXPECT_EQ(all.see(id).end.cached_tokens, id[0] == 'a' ? 0 : 32);
+  }
+  const auto stats = all.counters->stats();
+  EXPECT_EQ(stats.prompt_tokens, 82U);
+  EXPECT_EQ(stats.prefix_queries, 82U);
+  EXPECT_EQ(stats.prefix_hits, 32U);
+}
+
+// A client in JavaScript has to be able to send it back.
+TEST(Deterministic, ADrawnSeedIsExactInADouble) {
+  world all;
+  std::uint64_t all_bits = 0;
+  for (int i = 0; i < 20; ++i) {
+    const auto id = std::to_string(i);
+    auto request = text_request(id, "x", 1);
+    request.has_seed = false;
+    all.submit(request);
+    all.run_to_end();
+    all_bits |= all.see(id).start.seed;
+  }
+  EXPECT_LT(all_bits, std::uint64_t{1} << 53);
+  EXPECT_GT(all_bits, std::uint64_t{1} << 48);
+}
+
 TEST(Deterministic, QueueTimeoutAndRequestTimeoutFail) {
   auto rules = one_at_a_time();
   rules.limits.queue_timeout = 1.0;
@@ -135,11 +184,35 @@ TEST(Deterministic, QueueTimeoutAndRequestTimeoutFail) {
   EXPECT_EQ(all.see("waiting").error.kind, failure::timeout);
   EXPECT_FALSE(all.see("waiting").error.message.empty());
   EXPECT_EQ(all.see("running").terminals, 0);
+  const auto counted = [&](const char* line) {
+    return all.counters->text().find(line) != std::string::npos;
+  };
+  // It never had a choice that went wrong.
+  EXPECT_TRUE(counted("vouch_rejections_total{reason=\"timeout\"} 1"));
+  EXPECT_TRUE(
+      counted("vouch_request_success_total{finish_reason=\"error\"} 0"));
   all.finish_step();
   all.advance(milliseconds{2000});
+  EXPECT_TRUE(counted("vouch_rejections_total{reason=\"timeout\"} 1"));
+  EXPECT_TRUE(
+      counted("vouch_request_success_total{finish_reason=\"error\"} 1"));
   EXPECT_EQ(all.see("running").error.kind, failure::timeout);
   all.run_to_end();
   EXPECT_EQ(all.counters->stats().running, 0);
+}
+
+TEST(Deterministic, ChoicesThatWaitForASlotDoNotTimeTheRunningOneOut) {
+  auto rules = one_at_a_time();
+  rules.limits.queue_timeout = 1.0;
+  world all{rules};
+  auto request = text_request("a", "hello", 3);
+  request.n = 2;
+  all.submit(request);
+  all.run();
+  all.advance(milliseconds{1500});
+  EXPECT_EQ(all.see("a").terminals, 0);
+  all.run_to_end();
+  EXPECT_EQ(all.see("a").end.completion_tokens, 6);
 }
 
 TEST(Deterministic, AStepThatNeverEndsMakesHealthFail) {

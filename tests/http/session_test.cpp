@@ -386,6 +386,31 @@ TEST_F(session_test, a_star_allows_any_origin) {
   EXPECT_FALSE(response.headers.contains("vary"));
 }
 
+// Whom the policy `fair` shares between.
+TEST_F(session_test, a_key_is_one_tenant_and_without_keys_a_user_is) {
+  settings.server.api_keys = {"first", "second"};
+  serve();
+  const auto tenant_of = [&](std::size_t number, const std::string& user,
+                             const std::string& headers) {
+    raw_client client{port};
+    client.send(post("/v1/completions",
+                     R"({"prompt":"hi","user":")" + user + "\"}", headers));
+    const auto tenant = side->wait_for(number)->requests.at(0).tenant;
+    play(number);
+    EXPECT_EQ(client.read()->status, 200);
+    return tenant;
+  };
+  const std::string first = "x-api-key: first\r\n";
+  const auto ann = tenant_of(0, "ann", first);
+  EXPECT_EQ(tenant_of(1, "bob", first), ann);
+  EXPECT_NE(tenant_of(2, "ann", "x-api-key: second\r\n"), ann);
+  it.reset();
+  settings.server.api_keys = {};
+  serve();
+  EXPECT_EQ(tenant_of(0, "ann", ""), "ann");
+  EXPECT_EQ(tenant_of(1, "bob", ""), "bob");
+}
+
 TEST_F(session_test, needs_a_key_when_keys_are_set) {
   settings.server.api_keys = {"secret"};
   serve();
