@@ -8,6 +8,8 @@
 #include <prometheus/registry.h>
 #include <prometheus/text_serializer.h>
 
+#include "actors/vllm_names.hpp"
+
 namespace vouch::actors {
 namespace {
 
@@ -92,14 +94,18 @@ struct metrics::impl {
       gauge("kv_cache_usage_ratio", "Share of the KV blocks in use, 0 to 1.");
   Counter& prefix_queries =
       counter("prefix_cache_queries_total",
-              "Prompt tokens looked up in the prefix cache.");
-  Counter& prefix_hits = counter("prefix_cache_hits_total",
-                                 "Prompt tokens found in the prefix cache.");
+              "Prompt tokens (not blocks or requests) looked up in the "
+              "prefix cache, once a request.");
+  Counter& prefix_hits =
+      counter("prefix_cache_hits_total",
+              "Prompt tokens found in the prefix cache, once a "
+              "request.");
   Counter& preemptions = counter("num_preemptions_total",
                                  "Sequences sent back to the queue for want "
                                  "of KV blocks.");
-  Counter& prompt_tokens =
-      counter("prompt_tokens_total", "Prompt tokens of admitted requests.");
+  Counter& prompt_tokens = counter("prompt_tokens_total",
+                                   "Prompt tokens of admitted requests, once a "
+                                   "request.");
   Counter& generation_tokens =
       counter("generation_tokens_total", "Tokens generated.");
   Counter& steps = counter("steps_total", "Steps planned.");
@@ -112,8 +118,10 @@ struct metrics::impl {
       "Steps with a decode row; decode_rows_total by it is the mean batch.");
   Family<Counter>& success =
       counters("request_success_total", "Choices that ended, by reason.");
-  Family<Counter>& rejections = counters(
-      "rejections_total", "Requests that ended before admission, by reason.");
+  Family<Counter>& rejections =
+      counters("rejections_total",
+               "Requests that ended before admission or timed out "
+               "before any token, by reason.");
   Histogram& ttft = histogram("time_to_first_token_seconds",
                               "From a request's arrival to its first token.",
                               request_seconds);
@@ -144,6 +152,8 @@ struct metrics::impl {
   // Guarded by mutex: what was published last, and what of it is counted.
   engine::scheduler_stats now;
   Gauge* info = nullptr;
+  bool vllm_names = false;
+  std::string model_name;
 };
 
 metrics::metrics() : impl_(std::make_unique<impl>()) {
@@ -163,8 +173,10 @@ metrics::~metrics() = default;
 
 void metrics::set_build_info(const std::string& version,
                              const std::string& backend,
-                             const std::string& fingerprint) {
+                             const std::string& fingerprint,
+                             const std::string& model_name) {
   const std::lock_guard lock{impl_->mutex};
+  impl_->model_name = model_name;
   if (impl_->info) {
     impl_->build_info.Remove(impl_->info);
   }
@@ -172,6 +184,11 @@ void metrics::set_build_info(const std::string& version,
                                         {"backend", backend},
                                         {"fingerprint", fingerprint}});
   impl_->info->Set(1);
+}
+
+void metrics::use_vllm_names(bool yes) {
+  const std::lock_guard lock{impl_->mutex};
+  impl_->vllm_names = yes;
 }
 
 void metrics::policy_loaded() { impl_->config_generation.Increment(); }
@@ -242,7 +259,12 @@ void metrics::time_per_output_token(double seconds) {
 void metrics::request_latency(double seconds) { impl_->e2e.Observe(seconds); }
 
 std::string metrics::text() const {
-  return prometheus::TextSerializer{}.Serialize(impl_->registry->Collect());
+  auto families = impl_->registry->Collect();
+  const std::lock_guard lock{impl_->mutex};
+  if (impl_->vllm_names) {
+    add_vllm_names(families, impl_->model_name);
+  }
+  return prometheus::TextSerializer{}.Serialize(families);
 }
 
 }  // namespace vouch::actors

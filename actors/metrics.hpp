@@ -20,8 +20,12 @@ class metrics {
   metrics& operator=(const metrics&) = delete;
 
   /// What the program is: labels of the gauge build_info, always 1.
+  /// `model_name` is a label of the `vllm:` families.
   void set_build_info(const std::string& version, const std::string& backend,
-                      const std::string& fingerprint);
+                      const std::string& fingerprint,
+                      const std::string& model_name);
+  /// Shows the common families under their `vllm:` names as well.
+  void use_vllm_names(bool yes);
   /// A policy was read (again).
   void policy_loaded();
 
@@ -33,7 +37,7 @@ class metrics {
   /// A step ended.
   void step(std::int64_t rows, double seconds);
 
-  /// A request ended before it was admitted.
+  /// A request ended before it was admitted, or timed out before any token.
   void rejected(failure why);
   /// One choice ended: "stop", "length", "abort" or "error".
   void choice_ended(std::string_view finish_reason);

@@ -34,6 +34,8 @@ struct config {
     double drain_timeout = 30.0;
     /// Unknown request fields are an error.
     bool strict = false;
+    /// /metrics shows the common families under their `vllm:` names as well.
+    bool vllm_metric_names = false;
     /// I/O threads.
     std::int32_t threads = 1;
   } server;

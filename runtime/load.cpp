@@ -7,6 +7,8 @@
 #include <iterator>
 #include <memory>
 
+#include <spdlog/spdlog.h>
+
 #include "engine/checkpoint/checkpoint.hpp"
 #include "engine/error.hpp"
 #include "engine/executor/executor.hpp"
@@ -90,6 +92,9 @@ components load_components(const config& settings,
   const auto source = engine::open_checkpoint(path);
   components out;
   out.parts.tokenizer = engine::load_tokenizer(path);
+  if (const auto doubt = out.parts.tokenizer->warning(); !doubt.empty()) {
+    spdlog::warn("{}: tokenizer: {}", settings.model.path, doubt);
+  }
   out.parts.chat_template = load_template(settings, *source);
   out.parts.eos = source->eos_tokens();
   out.parts.vocab_size = source->config().vocab_size;

@@ -1,6 +1,7 @@
 #include "runtime/runtime.hpp"
 
 #include <algorithm>
+#include <map>
 #include <mutex>
 #include <stdexcept>
 #include <thread>
@@ -10,6 +11,7 @@
 
 #include "actors/metrics.hpp"
 #include "actors/supervisor.hpp"
+#include "engine/error.hpp"
 #include "engine/schedule/policy.hpp"
 #include "runtime/build_info.hpp"
 #include "runtime/load.hpp"
@@ -31,10 +33,17 @@ struct runtime::impl {
   /// What runs in LOADER.
   actors::components load_parts(const loader& load);
   std::shared_ptr<const actors::serving> ready() const;
+  /// Slots and rows that a policy can use: the executor's, or while it is not
+  /// there, those that it will at least have.
+  engine::executor_limits executor_room() const;
 
   mutable std::mutex mutex;
   // Guarded by mutex; written once, before the state becomes ready.
   model_info info;
+
+  // Of the policy at the start.
+  std::int32_t first_max_running = 0;
+  std::int32_t first_step_tokens = 0;
 };
 
 runtime::impl::impl(caf::actor_system& home, const config& settings,
@@ -49,6 +58,9 @@ runtime::impl::impl(caf::actor_system& home, const config& settings,
   setup.notices = notices;
   setup.counters = counters;
   setup.warn = [](const std::string& message) { spdlog::error(message); };
+  first_max_running = settings.policy.limits.max_running;
+  first_step_tokens = settings.policy.limits.step_tokens;
+  counters->use_vllm_names(settings.server.vllm_metric_names);
   counters->policy_loaded();
   supervisor =
       home.spawn<caf::detached>(actors::supervisor_behavior, std::move(setup));
@@ -68,9 +80,11 @@ actors::components runtime::impl::load_parts(const loader& load) {
   }
   auto make = std::move(loaded.parts.make_executor);
   loaded.parts.make_executor = [make = std::move(make), counters = counters,
-                                fingerprint = loaded.info.fingerprint] {
+                                fingerprint = loaded.info.fingerprint,
+                                name = loaded.info.name] {
     auto device = make();
-    counters->set_build_info(version(), device->description(), fingerprint);
+    counters->set_build_info(version(), device->description(), fingerprint,
+                             name);
     return device;
   };
   return std::move(loaded.parts);
@@ -82,6 +96,16 @@ std::shared_ptr<const actors::serving> runtime::impl::ready() const {
     throw std::logic_error("the model is not loaded yet");
   }
   return model;
+}
+
+engine::executor_limits runtime::impl::executor_room() const {
+  if (const auto model = notices->model()) {
+    return model->limits;
+  }
+  engine::executor_limits room;
+  room.slots = first_max_running;
+  room.step_rows = first_step_tokens;
+  return room;
 }
 
 runtime::runtime(caf::actor_system& system, config settings)
@@ -137,7 +161,24 @@ bool runtime::drain(std::chrono::milliseconds deadline) {
 }
 
 void runtime::reload_policy(const std::string& file) {
-  set_policy(engine::load_policy(file));
+  std::map<std::string, std::string> origins;
+  auto rules = engine::load_policy(file, &origins);
+  const auto check = [&](const std::string& key, std::int32_t value,
+                         std::int32_t most) {
+    if (value <= most) {
+      return;
+    }
+    const auto place = origins.find(key);
+    throw engine::input_error(
+        place == origins.end() ? file : place->second,
+        key + ": " + std::to_string(value) + " is more than the " +
+            std::to_string(most) +
+            " that were made room for at the start; this needs a restart");
+  };
+  const auto room = impl_->executor_room();
+  check("limits.max_running", rules.limits.max_running, room.slots);
+  check("limits.step_tokens", rules.limits.step_tokens, room.step_rows);
+  set_policy(std::move(rules));
 }
 
 void runtime::set_policy(engine::policy rules) {

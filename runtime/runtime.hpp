@@ -84,7 +84,9 @@ class runtime {
   /// cancels the rest. Returns true when all finished by themselves.
   bool drain(std::chrono::milliseconds deadline);
 
-  /// Replaces the policy between steps (SIGHUP). Throws engine::input_error.
+  /// Replaces the policy between steps (SIGHUP), as a whole or not at all:
+  /// throws engine::input_error for a file that is wrong, or that asks for more
+  /// than the executor was started with (max_running, step_tokens).
   void reload_policy(const std::string& file);
   /// The same with a policy that is not from a file.
   void set_policy(engine::policy rules);

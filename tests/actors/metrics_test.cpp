@@ -1,5 +1,8 @@
 #include "actors/metrics.hpp"
 
+#include <string>
+#include <vector>
+
 #include <gtest/gtest.h>
 
 #include "actors/request_times.hpp"
@@ -9,7 +12,7 @@ namespace {
 
 TEST(Metrics, AllNamesAreThereFromTheStart) {
   metrics counted;
-  counted.set_build_info("0.1", "cpu", "f");
+  counted.set_build_info("0.1", "cpu", "f", "m");
   const auto text = counted.text();
   for (const char* name :
        {"vouch_build_info{",
@@ -35,6 +38,46 @@ TEST(Metrics, AllNamesAreThereFromTheStart) {
         "vouch_step_rows_bucket"}) {
     EXPECT_NE(text.find(std::string{"\n"} + name), std::string::npos) << name;
   }
+}
+
+TEST(Metrics, ShowsVllmsNamesWhenAsked) {
+  metrics counted;
+  counted.set_build_info("1", "cpu", "f", "smol");
+  engine::scheduler_stats stats;
+  stats.running = 3;
+  stats.generation_tokens = 5;
+  stats.total_blocks = 10;
+  stats.free_blocks = 5;
+  counted.publish(stats);
+  counted.choice_ended("stop");
+  counted.inter_token_latency(0.004);
+  counted.time_per_output_token(0.5);
+  EXPECT_EQ(counted.text().find("vllm:"), std::string::npos);
+  counted.use_vllm_names(true);
+  const auto text = counted.text();
+  const std::string labels = "model_name=\"smol\",engine=\"0\"} ";
+  const std::vector<std::string> lines{
+      "# TYPE vllm:num_requests_running gauge\n",
+      "vllm:num_requests_running{" + labels + "3\n",
+      "vllm:num_requests_waiting{" + labels + "0\n",
+      "vllm:kv_cache_usage_perc{" + labels + "0.5\n",
+      "vllm:gpu_cache_usage_perc{" + labels + "0.5\n",
+      "# TYPE vllm:generation_tokens_total counter\n",
+      "vllm:generation_tokens_total{" + labels + "5\n",
+      "vllm:prompt_tokens_total{" + labels + "0\n",
+      "vllm:prefix_cache_queries_total{" + labels + "0\n",
+      "vllm:prefix_cache_hits_total{" + labels + "0\n",
+      "vllm:num_preemptions_total{" + labels + "0\n",
+      "vllm:request_success_total{finished_reason=\"stop\"," + labels + "1\n",
+      "vllm:time_to_first_token_seconds_count{" + labels + "0\n",
+      "vllm:inter_token_latency_seconds_sum{" + labels + "0.004\n",
+      "vllm:time_per_output_token_seconds_sum{" + labels + "0.004\n",
+      "vllm:request_time_per_output_token_seconds_sum{" + labels + "0.5\n",
+      "vllm:e2e_request_latency_seconds_count{" + labels + "0\n"};
+  for (const auto& line : lines) {
+    EXPECT_NE(text.find("\n" + line), std::string::npos) << line;
+  }
+  EXPECT_NE(text.find("\nvouch_num_requests_running 3\n"), std::string::npos);
 }
 
 TEST(Metrics, CountersGoOnWhenTheSchedulerStartsAnew) {

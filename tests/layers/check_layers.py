@@ -5,10 +5,13 @@ own layer and those below it. Exits 1 and names every line that breaks this.
 
     python3 tests/layers/check_layers.py SOURCE_DIR
     python3 tests/layers/check_layers.py --self-test
+
+Exits 2 without one of these.
 """
 
 import pathlib
 import re
+import subprocess
 import sys
 import tempfile
 
@@ -57,6 +60,9 @@ def self_test():
             '#include "kernels/a.hpp"\n#include "engine/b.hpp"\n')
         (root / "engine" / "bad.hpp").write_text("#include <caf/all.hpp>\n")
         found = violations(root)
+        usage = subprocess.run([sys.executable, __file__],
+                               capture_output=True, text=True, check=False)
+        assert usage.returncode == 2 and "SOURCE_DIR" in usage.stderr, usage
         assert found == [
             "kernels/bad.cpp:2: kernels/ includes engine/b.hpp",
             "engine/bad.hpp:1: engine/ includes caf/all.hpp",
@@ -64,6 +70,9 @@ def self_test():
 
 
 def main():
+    if len(sys.argv) != 2:
+        print(__doc__.strip(), file=sys.stderr)
+        return 2
     if sys.argv[1] == "--self-test":
         self_test()
         return 0

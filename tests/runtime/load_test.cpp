@@ -1,6 +1,12 @@
+#include "runtime/load.hpp"
+
 #include <fstream>
+#include <iterator>
+#include <sstream>
 
 #include <gtest/gtest.h>
+#include <spdlog/sinks/ostream_sink.h>
+#include <spdlog/spdlog.h>
 
 #include "engine/error.hpp"
 #include "tests/runtime/fixture.hpp"
@@ -60,6 +66,24 @@ TEST(Load, ABadFileFailsWithItsName) {
   EXPECT_FALSE(all.healthy());
   all.submit(text_request("a", "x", 1), spawn_client(home.system, events));
   EXPECT_EQ(events->wait("a").error.kind, actors::failure::unavailable);
+}
+
+TEST(Load, WarnsOfATokenizerInDoubt) {
+  std::ifstream in{fixture("llama_tiny.gguf"), std::ios::binary};
+  std::string bytes{std::istreambuf_iterator<char>{in}, {}};
+  const std::string key = "tokenizer.ggml.pre";
+  bytes.replace(bytes.find(key), key.size(), "tokenizer.ggml.prx");
+  const auto file = std::filesystem::path{testing::TempDir()} / "doubt.gguf";
+  std::ofstream{file, std::ios::binary} << bytes;
+
+  std::ostringstream log;
+  auto& sinks = spdlog::default_logger()->sinks();
+  sinks.push_back(std::make_shared<spdlog::sinks::ostream_sink_mt>(log));
+  runtime::load_components(serving(file), [](double) {});
+  sinks.pop_back();
+  EXPECT_NE(log.str().find("doubt.gguf: tokenizer: "), std::string::npos)
+      << log.str();
+  EXPECT_NE(log.str().find(key), std::string::npos) << log.str();
 }
 
 TEST(Load, AContextBeyondTheModelsIsAnInputError) {

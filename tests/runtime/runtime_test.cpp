@@ -339,6 +339,26 @@ TEST(Runtime, ReloadsAPolicyFileOrKeepsTheOldOne) {
   all.runtime.reload_policy(file.string());
   std::ofstream{file} << "[limits]\nmax_runing = 3\n";
   EXPECT_THROW(all.runtime.reload_policy(file.string()), engine::input_error);
+  // The executor cannot grow: nothing of such a file is taken over.
+  const auto refused = [&](const std::string& toml) {
+    std::ofstream{file} << toml;
+    try {
+      all.runtime.reload_policy(file.string());
+    } catch (const engine::input_error& error) {
+      return std::string{error.what()};
+    }
+    return std::string{"taken over"};
+  };
+  const auto limits = fake_executor_options{}.limits;
+  const auto slots = std::to_string(limits.slots + 1);
+  const auto rows = std::to_string(limits.step_rows + 1);
+  auto why =
+      refused("[limits]\nstep_tokens = 512\nmax_running = " + slots + "\n");
+  EXPECT_NE(why.find("vouch_policy.toml:3"), std::string::npos) << why;
+  EXPECT_NE(why.find("limits.max_running: " + slots), std::string::npos) << why;
+  EXPECT_NE(why.find("needs a restart"), std::string::npos) << why;
+  why = refused("[limits]\nmax_running = 2\nstep_tokens = " + rows + "\n");
+  EXPECT_NE(why.find("limits.step_tokens: " + rows), std::string::npos) << why;
   EXPECT_EQ(all.run(text_request("a", "a", 2)).end.completion_tokens, 2);
   EXPECT_NE(all.runtime.metrics().find("vouch_config_generation 2"),
             std::string::npos);
