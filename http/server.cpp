@@ -1,5 +1,6 @@
 #include "http/server.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <string>
 #include <thread>
@@ -106,7 +107,12 @@ void server::impl::listen() {
   const auto& server = context.settings.server;
   const auto where = server.host + ":" + std::to_string(server.port);
   const auto require = [&](error_code ec) {
-    if (ec) throw engine::input_error{"server.host " + where, ec.message()};
+    if (ec) {
+      throw engine::input_error{
+          "server.port",
+          "cannot listen on " + where + ": " + ec.message() +
+              " (--host and --port choose another address; port 0: any)"};
+    }
   };
   if (server.port < 0 || server.port > 65535)
     throw engine::input_error{"server.port", "expected 0 to 65535"};
@@ -116,7 +122,12 @@ void server::impl::listen() {
       server.host, std::to_string(server.port),
       tcp::resolver::passive | tcp::resolver::numeric_service, ec);
   require(ec);
-  const tcp::endpoint endpoint = found.begin()->endpoint();
+  // A name may have several addresses; clients that try one only try IPv4.
+  const auto ipv4 = std::find_if(found.begin(), found.end(), [](const auto& e) {
+    return e.endpoint().address().is_v4();
+  });
+  const tcp::endpoint endpoint =
+      (ipv4 == found.end() ? found.begin() : ipv4)->endpoint();
   acceptor.open(endpoint.protocol(), ec);
   require(ec);
   acceptor.set_option(net::socket_base::reuse_address{true}, ec);

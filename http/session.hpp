@@ -42,6 +42,8 @@ class session : public connection {
     access_record record;
     clock::time_point begin;
     std::size_t body_bytes = 0;
+    /// Bytes of events too large to count as a slow reader's debt.
+    std::size_t large_events = 0;
     std::optional<answer> generated;
     std::unique_ptr<generation> running;
     bool streaming = false;

@@ -171,9 +171,12 @@ void session::write_stream() {
   }
   const auto limit = static_cast<std::size_t>(
       context_.settings.server.max_pending_write_bytes);
-  if (pending_bytes() + bytes.size() > limit && writing()) {
+  // Large events (a prompt's log-probabilities) are the request's own wish; the
+  // reader's debt is what else waits.
+  if (pending_bytes() > limit + now_.large_events && writing()) {
     return disconnect("slow_reader");
   }
+  if (bytes.size() > limit / 4) now_.large_events += bytes.size();
   if (!bytes.empty()) queue(std::move(bytes));
 }
 

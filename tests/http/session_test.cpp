@@ -612,6 +612,22 @@ TEST_F(session_test, a_slow_reader_of_a_large_answer_is_not_cut) {
   }
 }
 
+TEST_F(session_test, one_event_larger_than_the_limit_is_no_slow_reader) {
+  settings.server.max_pending_write_bytes = 64 << 10;
+  serve();
+  raw_client client{port, 4096};
+  client.send(post("/v1/completions", hello_stream));
+  const auto item = side->wait_for(0);
+  item->start();
+  item->text(std::string(40 << 10, 'a'));  // is being written ...
+  item->text(std::string(4 << 20, 'b'));   // ... when this one comes
+  item->text("", "stop");
+  item->finish();
+  const auto response = client.read();
+  EXPECT_GT(response->body.size(), std::size_t{4} << 20);
+  EXPECT_NE(response->body.find("[DONE]"), std::string::npos);
+}
+
 TEST_F(session_test, deltas_that_wait_go_out_together) {
   serve();
   raw_client client{port};
