@@ -42,6 +42,8 @@ answer::answer(const generation_job& job, answer_stamp stamp,
       include_usage_{job.include_usage},
       logprobs_{job.logprobs},
       prompt_logprobs_{job.prompt_logprobs},
+      echo_top_{job.echo_top},
+      prompt_top_{job.prompt_top},
       echo_{job.echo},
       stamp_{std::move(stamp)},
       token_bytes_{std::move(token_bytes)},
@@ -237,7 +239,7 @@ json::object answer::choice_object(std::size_t index) const {
   choice["logprobs"] = nullptr;
   if (logprobs_) {
     actors::tokens all;
-    all.prompt = from.prompt;
+    all.prompt = likeliest(from.prompt, echo_top_);
     all.emitted = from.emitted;
     const auto tokens = shown_tokens(all);
     std::size_t offset = 0;
@@ -248,7 +250,8 @@ json::object answer::choice_object(std::size_t index) const {
   choice["finish_reason"] = or_null(from.finish_reason);
   add_stop_reason(choice, from.stop_reason, from.stop_token);
   if (prompt_logprobs_ && !chat)
-    choice["prompt_logprobs"] = prompt_logprobs(from.prompt, token_bytes_);
+    choice["prompt_logprobs"] =
+        prompt_logprobs(likeliest(from.prompt, prompt_top_), token_bytes_);
   return choice;
 }
 
@@ -262,8 +265,8 @@ std::string answer::body() const {
   result["usage"] = usage();
   result["seed"] = seed_;
   if (prompt_logprobs_ && chat)
-    result["prompt_logprobs"] =
-        prompt_logprobs(choices_.front().prompt, token_bytes_);
+    result["prompt_logprobs"] = prompt_logprobs(
+        likeliest(choices_.front().prompt, prompt_top_), token_bytes_);
   return json::serialize(result);
 }
 

@@ -98,6 +98,8 @@ class answer {
   bool include_usage_;
   bool logprobs_;
   bool prompt_logprobs_;
+  std::size_t echo_top_;
+  std::size_t prompt_top_;
   bool echo_;
   answer_stamp stamp_;
   token_bytes_function token_bytes_;

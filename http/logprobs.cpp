@@ -44,6 +44,14 @@ json::object prompt_entry(const std::string& bytes, float logprob,
 
 }  // namespace
 
+std::vector<actors::token_info> likeliest(
+    std::vector<actors::token_info> tokens, std::size_t most) {
+  for (auto& token : tokens) {
+    if (token.top.size() > most) token.top.resize(most);
+  }
+  return tokens;
+}
+
 json::object chat_logprobs(const std::vector<actors::token_info>& tokens,
                            const token_bytes_function& token_bytes) {
   json::array content;

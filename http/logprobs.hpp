@@ -11,6 +11,10 @@
 
 namespace vouch::http {
 
+/// The tokens, each with at most so many of the likeliest beside it.
+std::vector<actors::token_info> likeliest(
+    std::vector<actors::token_info> tokens, std::size_t most);
+
 /// The bytes of a token.
 using token_bytes_function = std::function<std::string(engine::token_id)>;
 

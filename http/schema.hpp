@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -33,6 +35,10 @@ struct generation_job {
   bool logprobs = false;
   /// The prompt's log-probabilities are part of the answer.
   bool prompt_logprobs = false;
+  /// How many of the likeliest tokens stand with each token of the prompt in
+  /// `logprobs` and in `prompt_logprobs`: the engine is asked for the larger.
+  std::size_t echo_top = std::numeric_limits<std::size_t>::max();
+  std::size_t prompt_top = std::numeric_limits<std::size_t>::max();
   bool echo = false;
 };
 

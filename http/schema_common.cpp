@@ -166,6 +166,7 @@ void read_common(object_fields& fields, const schema_context& context,
     }
     request.prompt_logprobs = static_cast<std::int32_t>(*top);
     job.prompt_logprobs = true;
+    job.prompt_top = static_cast<std::size_t>(*top);
   }
   request.priority = static_cast<std::int32_t>(
       fields

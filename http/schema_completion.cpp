@@ -115,6 +115,7 @@ generation_job parse_completion(std::string_view body,
   if (const auto top = fields.integer("logprobs", 0, server.max_top_logprobs)) {
     base.sampling.logprobs = static_cast<int>(*top);
     job.logprobs = true;
+    job.echo_top = static_cast<std::size_t>(*top);
     // The prompt's tokens are part of an echoed answer's log-probabilities.
     if (base.echo && base.prompt_logprobs < *top)
       base.prompt_logprobs = static_cast<std::int32_t>(*top);

@@ -287,6 +287,32 @@ TEST(answer, prompt_logprobs_are_a_list_beside_the_choice) {
             R"("9":{"logprob":-5E-1,"rank":1,"decoded_token":"<9>"}}])");
 }
 
+TEST(answer, logprobs_and_prompt_logprobs_have_their_own_number) {
+  auto job = job_of(generation_kind::completion);
+  job.logprobs = true;
+  job.prompt_logprobs = true;
+  job.echo = true;
+  const auto of = [&job](std::size_t echo_top, std::size_t prompt_top) {
+    job.echo_top = echo_top;
+    job.prompt_top = prompt_top;
+    auto it = make(job);
+    it.apply(started());
+    auto event = piece("xy", "length");
+    event.prompt = {{7, "x", NAN, {}},
+                    {8, "y", -1.0F, {{9, -0.5F}, {8, -1.0F}}}};
+    it.apply(event);
+    it.apply(finished());
+    const auto body = json::parse(it.body());
+    const auto& choice = body.at("choices").at(0);
+    return json::serialize(choice.at("logprobs").at("top_logprobs").at(1)) +
+           std::to_string(
+               choice.at("prompt_logprobs").at(1).as_object().size());
+  };
+  EXPECT_EQ(of(0, 2), "{}2");
+  EXPECT_EQ(of(2, 0), R"({"<9>":-5E-1,"<8>":-1E0}1)");
+  EXPECT_EQ(of(1, 1), R"({"<9>":-5E-1}2)");
+}
+
 TEST(answer, a_failure_before_the_start_is_a_status) {
   using actors::failure;
   const std::vector<std::tuple<failure, int, std::string>> items{

@@ -429,6 +429,11 @@ TEST_F(schema, takes_odd_but_legal_lengths) {
                 .requests[0]
                 .prompt_logprobs,
             2);
+  const auto both =
+      completion_with(R"("echo":true,"logprobs":2,"prompt_logprobs":3)");
+  EXPECT_EQ(both.requests[0].prompt_logprobs, 3);
+  EXPECT_EQ(both.echo_top, 2U);
+  EXPECT_EQ(both.prompt_top, 3U);
   EXPECT_NO_THROW(chat_with(R"("temperature":null,"stop":null,"n":null)"));
   EXPECT_NO_THROW(completion_with(R"("best_of":1,"suffix":"","stop":["a"])"));
 }
