@@ -176,7 +176,7 @@ void session::write_stream() {
   if (pending_bytes() > limit + now_.large_events && writing()) {
     return disconnect("slow_reader");
   }
-  if (bytes.size() > limit / 4) now_.large_events += bytes.size();
+  if (bytes.size() > limit / 2) now_.large_events += bytes.size();
   if (!bytes.empty()) queue(std::move(bytes));
 }
 
