@@ -2,12 +2,17 @@
 
 #include <algorithm>
 #include <tuple>
+#include <vector>
 
 namespace vouch::engine {
 
 void fair_share::join(const std::string& tenant) {
   auto [it, added] = accounts_.try_emplace(tenant);
-  if (added) it->second.place = ++places_;
+  if (added) {
+    it->second.place = ++places_;
+  } else if (it->second.live == 0) {
+    --debtors_;
+  }
   ++it->second.live;
 }
 
@@ -16,7 +21,40 @@ void fair_share::leave(const std::string& tenant) {
   if (it == accounts_.end()) return;
   account& a = it->second;
   // Savings do not outlive the work they were granted for; debts do.
-  if (--a.live == 0 && a.deficit >= 0) accounts_.erase(it);
+  if (--a.live > 0) return;
+  if (a.deficit >= 0) {
+    accounts_.erase(it);
+  } else if (++debtors_ > max_debtors) {
+    forgive_small_debts();
+  }
+}
+
+void fair_share::forgive_small_debts() {
+  std::vector<std::int64_t> deficits;
+  for (const auto& [tenant, a] : accounts_) {
+    if (a.live == 0) deficits.push_back(a.deficit);
+  }
+  const auto middle =
+      deficits.begin() + static_cast<std::ptrdiff_t>(deficits.size() / 2);
+  std::nth_element(deficits.begin(), middle, deficits.end());
+  for (auto it = accounts_.begin();
+       it != accounts_.end() && debtors_ > max_debtors / 2;) {
+    const account& a = it->second;
+    if (a.live == 0 && a.deficit >= *middle) {
+      it = accounts_.erase(it);
+      --debtors_;
+    } else {
+      ++it;
+    }
+  }
+}
+
+void fair_share::reset() {
+  for (auto it = accounts_.begin(); it != accounts_.end();) {
+    it->second.deficit = 0;
+    it = it->second.live == 0 ? accounts_.erase(it) : std::next(it);
+  }
+  debtors_ = 0;
 }
 
 void fair_share::charge(const std::string& tenant, std::int64_t tokens) {
@@ -65,6 +103,7 @@ void fair_share::serve(const std::string& tenant,
     }
     if (a.live == 0 && a.deficit >= 0) {
       it = accounts_.erase(it);
+      --debtors_;
     } else {
       ++it;
     }

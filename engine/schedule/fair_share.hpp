@@ -15,6 +15,9 @@ namespace vouch::engine {
 class fair_share {
  public:
   static constexpr std::int64_t quantum = 256;
+  /// Tenants without work whose debts are remembered. Beyond these, the
+  /// smaller half of the debts is forgiven.
+  static constexpr std::size_t max_debtors = 4096;
 
   void join(const std::string& tenant);
   void leave(const std::string& tenant);
@@ -28,6 +31,10 @@ class fair_share {
   void serve(const std::string& tenant,
              const std::map<std::string, std::int64_t>& costs);
 
+  /// Forgives every debt and takes every saving: the order is not fair (any
+  /// more).
+  void reset();
+
   std::size_t tenants() const { return accounts_.size(); }
 
  private:
@@ -40,8 +47,11 @@ class fair_share {
   };
 
   std::int64_t rounds(const account& a, std::int64_t cost) const;
+  void forgive_small_debts();
 
   std::map<std::string, account> accounts_;
+  /// Accounts without live sequences.
+  std::size_t debtors_ = 0;
   std::uint64_t places_ = 0;
   /// The ring's turn: the place of the tenant served last.
   std::uint64_t turn_ = 0;

@@ -82,7 +82,8 @@ void scheduler::impl::count_queued(const sequence& s, int by) {
 void scheduler::impl::charge_admission(const sequence& s) {
   // What next_candidate saw, for the rounds that the turn took. An aged or
   // resumed sequence is charged without a turn.
-  if (rules.order.by != order_by::fair || aged(s)) {
+  if (rules.order.by != order_by::fair) return;
+  if (aged(s)) {
     shares.charge(s.tenant, cost(s));
     return;
   }

@@ -9,15 +9,24 @@
 
 namespace vouch::engine {
 
+namespace {
+
+/// Where nobody may be preempted, whoever starts must be able to end.
+policy in_effect(policy rules) {
+  if (rules.preempt.mode == preempt_mode::off) rules.cache.reserve_full = true;
+  return rules;
+}
+
+}  // namespace
+
 scheduler::impl::impl(policy rules_in, executor_limits limits_in,
                       int steps_in_flight, token_bytes_function bytes)
-    : rules{std::move(rules_in)},
+    : rules{in_effect(std::move(rules_in))},
       limits{limits_in},
       max_in_flight{static_cast<std::size_t>(std::max(1, steps_in_flight))},
       token_bytes{std::move(bytes)},
       pool{limits_in.blocks},
       cache{pool} {
-  if (rules.preempt.mode == preempt_mode::off) rules.cache.reserve_full = true;
   for (slot_id slot = 0; slot < limits.slots; ++slot) free_slots.insert(slot);
 }
 
@@ -127,8 +136,8 @@ std::vector<sequence_update> scheduler::expire(std::int64_t now_ms) {
 
 void scheduler::set_policy(policy rules) {
   impl& m = *impl_;
-  if (rules.preempt.mode == preempt_mode::off) rules.cache.reserve_full = true;
-  m.rules = std::move(rules);
+  m.rules = in_effect(std::move(rules));
+  if (m.rules.order.by != order_by::fair) m.shares.reset();
   if (!m.rules.cache.prefix_cache) m.clear_cache();
 }
 
@@ -146,6 +155,7 @@ scheduler_stats scheduler::stats() const {
   s.free_blocks = m.pool.free();
   s.total_blocks = m.pool.size();
   s.cached_blocks = m.pool.only_cached();
+  s.tenants = static_cast<std::int64_t>(m.shares.tenants());
   return s;
 }
 

@@ -84,6 +84,8 @@ struct scheduler_stats {
   std::int64_t total_blocks = 0;
   /// Blocks held only by the prefix cache; they count as free for admission.
   std::int64_t cached_blocks = 0;
+  /// Tenants that order `fair` keeps an account of.
+  std::int64_t tenants = 0;
   std::uint64_t steps = 0;
   std::uint64_t preemptions = 0;
   /// Prompt tokens looked up in the prefix cache, and found there; like

@@ -118,7 +118,7 @@ void scheduler::impl::emit(sequence& s, const picked_token& pick,
   s.tokens.push_back(pick.token);
   u.tokens.push_back(pick);
   ++counters.generation_tokens;
-  shares.charge(s.tenant, 1);
+  if (rules.order.by == order_by::fair) shares.charge(s.tenant, 1);
   if (s.stops.active() && token_bytes) {
     if (const auto match = s.stops.push(token_bytes(pick.token))) {
       u.stop_string = static_cast<std::int32_t>(match->index);

@@ -54,5 +54,21 @@ TEST(FairShare, ForgetsTenantsWithoutWorkOrDebt) {
   EXPECT_EQ(shares.tenants(), 1U);
 }
 
+TEST(FairShare, RemembersTheLargestDebtsAndNoMoreThanItsBound) {
+  fair_share shares;
+  shares.join("stays");
+  for (std::size_t i = 0; i < 3 * fair_share::max_debtors; ++i) {
+    const auto tenant = std::to_string(i);
+    shares.join(tenant);
+    shares.charge(tenant, i == 7 ? 1000000 : 20);
+    shares.leave(tenant);
+    ASSERT_LE(shares.tenants(), fair_share::max_debtors + 1);
+  }
+  const auto before = shares.tenants();
+  shares.join("7");  // it is there still
+  EXPECT_EQ(shares.tenants(), before);
+  EXPECT_EQ(shares.next({{"7", 1}, {"stays", 1}}), "stays");
+}
+
 }  // namespace
 }  // namespace vouch::engine

@@ -42,6 +42,30 @@ TEST(Scheduler, TurnsAwayWhatCannotBeServed) {
   h.drain();
 }
 
+// Under any other order an account would be of no use, and stay for ever.
+TEST(Scheduler, OnlyTheFairOrderRemembersTenants) {
+  policy p;
+  harness h{p, pool_of(16), 1};
+  sequence_id id = 0;
+  const auto serve = [&](int tenants) {
+    for (int i = 0; i < tenants; ++i) {
+      auto s = make_start(++id, prompt_of(5, 1), 300);
+      s.tenant = std::to_string(id);
+      EXPECT_EQ(h.add(s), rejection::none);
+    }
+    h.drain();
+  };
+  serve(20);
+  EXPECT_EQ(h.sched.stats().tenants, 0);
+  p.order.by = order_by::fair;
+  h.set_policy(p);
+  serve(20);
+  EXPECT_GT(h.sched.stats().tenants, 0);
+  p.order.by = order_by::fcfs;
+  h.set_policy(p);
+  EXPECT_EQ(h.sched.stats().tenants, 0);
+}
+
 TEST(Scheduler, MaxTokensZeroGivesPromptLogprobsAlone) {
   policy p;
   p.prefill.chunk_tokens = 7;
