@@ -53,14 +53,14 @@ bool scheduler::impl::has_room(const sequence& s, const prefix& p) const {
   return available() >= needed + kept;
 }
 
-scheduler::impl::admission scheduler::impl::try_admit(sequence& s,
-                                                      bool allow_long) {
+scheduler::impl::admittance scheduler::impl::try_admit(sequence& s,
+                                                       bool allow_long) {
   if (free_slots.empty() ||
       static_cast<std::int64_t>(running.size()) >= rules.limits.max_running) {
-    return admission::no_room;
+    return admittance::no_room;
   }
   prefix p = find_prefix(s);
-  if (!allow_long && is_long(s.size() - p.rows)) return admission::too_long;
+  if (!allow_long && is_long(s.size() - p.rows)) return admittance::too_long;
   for (const block_id b : p.shared) pool.add_reference(b);
   if (p.copy_from >= 0) pool.add_reference(p.copy_from);
   bool room = has_room(s, p);
@@ -74,10 +74,10 @@ scheduler::impl::admission scheduler::impl::try_admit(sequence& s,
   }
   if (!room) {
     for (const block_id b : p.shared) pool.drop_reference(b);
-    return admission::no_room;
+    return admittance::no_room;
   }
   start(s, p);
-  return admission::admitted;
+  return admittance::admitted;
 }
 
 void scheduler::impl::start(sequence& s, const prefix& p) {

@@ -188,13 +188,13 @@ void scheduler::impl::plan_prefill(draft& d) {
     sequence* s = next_candidate(skipped, short_only);
     if (s == nullptr) break;
     const auto answer = try_admit(*s, huge == nullptr);
-    if (answer == admission::admitted) {
+    if (answer == admittance::admitted) {
       if (is_long(s->prefill_end - s->scheduled)) {
         huge = s;
       } else {
         give(*s, rows - kept());
       }
-    } else if (answer == admission::too_long ||
+    } else if (answer == admittance::too_long ||
                (is_long(s->size()) && !aged(*s) && !s->preempted &&
                 static_cast<std::int64_t>(running.size()) <
                     rules.limits.max_running)) {

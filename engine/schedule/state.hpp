@@ -48,7 +48,7 @@ struct scheduler::impl {
     std::int64_t rows = 0;
     std::int64_t decode_rows = 0;
   };
-  enum class admission : std::uint8_t { admitted, no_room, too_long };
+  enum class admittance : std::uint8_t { admitted, no_room, too_long };
 
   impl(policy rules, executor_limits limits, int steps_in_flight,
        token_bytes_function token_bytes);
@@ -69,7 +69,7 @@ struct scheduler::impl {
   // admission.cpp
   /// Gives slot and blocks, or changes nothing. A prompt with more than
   /// long_prompt_tokens rows to compute is too_long unless `allow_long`.
-  admission try_admit(sequence& s, bool allow_long);
+  admittance try_admit(sequence& s, bool allow_long);
   struct prefix {
     std::vector<block_id> shared;
     block_id copy_from = -1;
