@@ -18,6 +18,16 @@ void warn(self_pointer self, const std::string& message) {
   }
 }
 
+std::string text_of(const std::exception_ptr& error) {
+  try {
+    std::rethrow_exception(error);
+  } catch (const std::exception& known) {
+    return known.what();
+  } catch (...) {
+    return "unknown exception";
+  }
+}
+
 template <class F, class... Args>
 auto spawn_monitored(self_pointer self, F behavior, Args&&... args) {
   if (self->state.setup.detach) {
@@ -69,6 +79,7 @@ void start_serving(self_pointer self, load_result& loaded) {
   const auto limits = loaded.device->limits();
   auto model = make_serving(*loaded.parts, limits);
   state.setup.counters->scheduler_restarted();
+  state.has_served = true;
   state.serving_since = self->clock().now();
   state.engine =
       spawn_monitored(self, engine_behavior, std::move(loaded.device));
@@ -82,8 +93,9 @@ void start_serving(self_pointer self, load_result& loaded) {
 }
 
 /// ENGINE or SCHEDULER has died: the other one goes too; when both have gone,
-/// LOADER is asked for a new executor after a pause.
-void restart(self_pointer self) {
+/// LOADER is asked for a new executor after a pause. The same when LOADER could
+/// not make one, which `why` then tells.
+void restart(self_pointer self, const std::exception_ptr& why = nullptr) {
   auto& state = self->state;
   if (state.scheduler) {
     self->send_exit(state.scheduler, caf::exit_reason::kill);
@@ -93,14 +105,12 @@ void restart(self_pointer self) {
     self->send_exit(state.engine, caf::exit_reason::kill);
     return;
   }
-  // A fault after a good while is a new one.
-  if (self->clock().now() - state.serving_since > std::chrono::minutes{1}) {
-    state.restarts = 0;
-  }
   if (state.restarts >= state.setup.max_restarts) {
     warn(self, "the engine keeps failing; giving up");
-    state.setup.notices->set_failed(std::make_exception_ptr(
-        std::runtime_error("the engine keeps failing")));
+    state.setup.notices->set_failed(
+        why ? why
+            : std::make_exception_ptr(
+                  std::runtime_error("the engine keeps failing")));
     return;
   }
   const auto pause = state.setup.backoff * (1 << state.restarts++);
@@ -135,6 +145,10 @@ void on_down(self_pointer self, const caf::down_msg& down) {
                      " died: " + caf::to_string(down.reason));
       state.setup.notices->set_state(state.draining ? life::draining
                                                     : life::loading);
+      // A fault after a good while is a new one.
+      if (self->clock().now() - state.serving_since > std::chrono::minutes{1}) {
+        state.restarts = 0;
+      }
     }
     if (is(state.engine)) {
       state.engine = nullptr;
@@ -237,6 +251,11 @@ supervisor_actor::behavior_type supervisor_behavior(self_pointer self,
       [self](load_result& loaded) {
         auto& state = self->state;
         if (state.stopping) {
+          return;
+        }
+        if (loaded.error && state.has_served) {
+          warn(self, "no new executor: " + text_of(loaded.error));
+          restart(self, loaded.error);
           return;
         }
         if (loaded.error) {

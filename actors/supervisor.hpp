@@ -48,6 +48,8 @@ struct supervisor_state {
   };
   std::unordered_map<caf::actor_addr, running> requests;
 
+  /// ENGINE and SCHEDULER have run: what fails from then on is tried again.
+  bool has_served = false;
   int restarts = 0;
   caf::actor_clock::time_point serving_since;
   bool draining = false;

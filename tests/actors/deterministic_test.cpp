@@ -315,6 +315,32 @@ TEST(Deterministic, AnEngineThatKeepsDyingIsGivenUp) {
   EXPECT_EQ(all.see("last").error.kind, failure::unavailable);
 }
 
+TEST(Deterministic, AnExecutorThatCannotBeMadeAgainIsTriedLater) {
+  for (const int broken : {3, 100}) {
+    world all;
+    all.submit(text_request("a", "hello", 10));
+    all.run();
+    all.devices_broken = broken;
+    all.device()->break_next();
+    all.finish_step();
+    all.advance(milliseconds{150});
+    EXPECT_EQ(all.notices->state(), life::loading);
+    // Long enough that a fault of the first device would be forgotten.
+    all.advance(seconds{100});
+    if (broken == 3) {
+      EXPECT_EQ(all.notices->state(), life::ready);
+      EXPECT_EQ(all.devices_made, 2);
+      all.submit(text_request("b", "hello", 3));
+      all.run_to_end();
+      EXPECT_EQ(all.see("b").end.completion_tokens, 3);
+    } else {
+      EXPECT_EQ(all.notices->state(), life::failed);
+      EXPECT_EQ(all.devices_broken, 100 - 5);
+      EXPECT_THROW(all.notices->wait_until_ready(), std::runtime_error);
+    }
+  }
+}
+
 TEST(Deterministic, AFailedLoadAnswersUnavailable) {
   world all{[]() -> components {
     throw engine::input_error("model.gguf", "is no model");

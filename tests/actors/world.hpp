@@ -87,6 +87,10 @@ class world {
       parts.make_executor = [this, options] {
         // A restart: the executor before has gone, and its steps with it.
         EXPECT_TRUE(device_.expired());
+        if (devices_broken > 0) {
+          --devices_broken;
+          throw std::runtime_error("no device");
+        }
         auto made = std::make_shared<held_executor>(options);
         device_ = made;
         ++devices_made;
@@ -169,6 +173,8 @@ class world {
 
  public:
   int devices_made = 0;
+  /// So many executors cannot be made.
+  int devices_broken = 0;
   std::shared_ptr<transcript> events = std::make_shared<transcript>();
   std::shared_ptr<actors::board> notices = std::make_shared<actors::board>();
   std::shared_ptr<actors::metrics> counters =
