@@ -160,6 +160,13 @@ void run_prepare(self_pointer self) {
   submit(self);
 }
 
+/// The choice of an update has said all, although SCHEDULER did not know yet.
+bool is_late(const request_state& state,
+             const engine::sequence_update& update) {
+  const auto index = static_cast<std::size_t>(update.id - state.first);
+  return index < state.choices.size() && state.choices[index].ended();
+}
+
 /// False when the request has ended.
 bool advance(self_pointer self, engine::sequence_update& update) {
   auto& state = self->state;
@@ -230,12 +237,17 @@ request_actor::behavior_type request_behavior(self_pointer self,
           });
   return {
       [self](progress& news) {
-        if (news.expired && !self->state.ended) {
-          fail(self, failure::timeout,
-               news.updates.empty() ? "timeout" : news.updates.front().error);
+        auto& updates = news.updates;
+        const auto late = [&](const engine::sequence_update& update) {
+          return is_late(self->state, update);
+        };
+        updates.erase(std::remove_if(updates.begin(), updates.end(), late),
+                      updates.end());
+        if (news.expired && !updates.empty() && !self->state.ended) {
+          fail(self, failure::timeout, updates.front().error);
           return;
         }
-        for (auto& update : news.updates) {
+        for (auto& update : updates) {
           if (self->state.ended || !advance(self, update)) {
             return;
           }
