@@ -112,10 +112,24 @@ class cpu_executor final : public executor {
 
   void submit(step work, completion done) override {
     push([work = std::move(work), done = std::move(done)](step_runner& runner) {
-      auto result = runner.run(work);
-      if (done) {
-        done(std::move(result));
+      if (!done) {
+        runner.run(work);
+        return;
       }
+      std::string why;
+      try {
+        done(runner.run(work));
+        return;
+      } catch (const std::exception& error) {
+        why = error.what();
+      } catch (...) {
+        why = "unknown exception";
+      }
+      step_result result;
+      result.id = work.id;
+      result.error = "step " + std::to_string(work.id) +
+                     ": its result could not be delivered: " + why;
+      done(std::move(result));
     });
   }
 
@@ -180,7 +194,11 @@ class cpu_executor final : public executor {
     }
     ready.set_value();
     while (job work = next()) {
-      work(*runner);
+      try {
+        work(*runner);
+      } catch (...) {
+        runner->note_failure(std::current_exception());
+      }
     }
   }
 

@@ -58,7 +58,9 @@ class executor {
 
   /// Queues a step. `done` is called once, on a thread of the executor's,
   /// with the result; a malformed step (unknown slot, block out of range, more
-  /// rows than limits().step_rows) is reported there too, as an error.
+  /// rows than limits().step_rows) is reported there too, as an error, and so
+  /// is what went wrong in a call before it. When `done` throws it is called
+  /// once more, with an error.
   virtual void submit(step work, completion done) = 0;
 
   /// Copies the stored K and V bytes of one position, all layers, for tests

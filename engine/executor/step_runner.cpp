@@ -39,18 +39,27 @@ step_result step_runner::run(const step& work) {
   const auto begin = std::chrono::steady_clock::now();
   step_result result;
   result.id = work.id;
-  result.error = check_step(work, limits_, vocab_size_, slots_);
-  if (result.error.empty()) {
-    try {
-      run_checked(work, result);
-    } catch (const std::exception& error) {
-      result.error = "step " + std::to_string(work.id) + ": " + error.what();
-    } catch (...) {
-      result.error = "step " + std::to_string(work.id) + ": unknown exception";
+  try {
+    if (failure_) {
+      std::rethrow_exception(std::exchange(failure_, nullptr));
     }
+    result.error = check_step(work, limits_, vocab_size_, slots_);
+    if (result.error.empty()) {
+      run_checked(work, result);
+    }
+  } catch (const std::exception& error) {
+    result.error = "step " + std::to_string(work.id) + ": " + error.what();
+  } catch (...) {
+    result.error = "step " + std::to_string(work.id) + ": unknown exception";
   }
   if (!result.error.empty()) {
     result.items.clear();
+  }
+  // Ordinary steps have a row of logits a sequence; one that scores a prompt
+  // has a chunk's, which nothing else needs.
+  if (scores_) {
+    logits_ = {};
+    scores_ = false;
   }
   const std::chrono::duration<double> spent =
       std::chrono::steady_clock::now() - begin;
@@ -65,7 +74,7 @@ void step_runner::run_checked(const step& work, step_result& result) {
   lay_out(work, result);
   if (!tokens_.empty()) {
     const auto vocab = static_cast<std::size_t>(vocab_size_);
-    // Grows only: rows are written before they are read.
+    // Never cleared: rows are written before they are read.
     if (logits_.size() < logits_rows_.size() * vocab) {
       logits_.resize(logits_rows_.size() * vocab);
     }
@@ -123,6 +132,7 @@ void step_runner::lay_out(const step& work, step_result& result) {
       if (row >= item.logits_begin) {
         logits_indexes_.push_back(static_cast<std::int32_t>(first) + row);
         logits_rows_.push_back({i, row, {}, {}});
+        scores_ = scores_ || row < item.pick_begin;
       }
     }
   }

@@ -1,6 +1,9 @@
 #pragma once
 
+#include <cstddef>
+#include <exception>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "engine/executor/executor.hpp"
@@ -21,7 +24,13 @@ class step_runner {
   const kv_arena& kv() const { return kv_; }
   void observe_logits(executor::logits_observer observer);
 
-  /// Never throws: what goes wrong is in the result.
+  /// Something went wrong outside of a step: the next step fails with it.
+  void note_failure(std::exception_ptr error) { failure_ = std::move(error); }
+
+  /// Bytes kept for logits between steps.
+  std::size_t logits_bytes() const { return logits_.size() * sizeof(float); }
+
+  /// What goes wrong is in the result.
   step_result run(const step& work);
 
  private:
@@ -56,6 +65,10 @@ class step_runner {
   std::vector<std::int32_t> logits_indexes_;
   std::vector<logits_row> logits_rows_;
   std::vector<float> logits_;
+  /// Rows of this step score tokens of a prompt.
+  bool scores_ = false;
+
+  std::exception_ptr failure_;
 };
 
 }  // namespace vouch::engine

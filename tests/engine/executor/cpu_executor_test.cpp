@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "engine/executor/executor.hpp"
+#include "engine/executor/step_runner.hpp"
 #include "engine/sampling/pick.hpp"
 #include "tests/engine/executor/fake_model.hpp"
 #include "tests/engine/executor/run_step.hpp"
@@ -79,6 +80,46 @@ TEST_F(cpu_executor_test, ReportsItsLimits) {
   EXPECT_EQ(device->limits().context, 512);
   EXPECT_EQ(device->description().rfind("cpu ", 0), 0U);
   EXPECT_NE(device->description().find(", 3 threads"), std::string::npos);
+}
+
+TEST_F(cpu_executor_test, OutlivesACallbackThatThrows) {
+  start();
+  open(1, 3);
+  std::promise<std::string> told;
+  int calls = 0;
+  device->submit(make_step(1, {prefill(1, 0, {1, 2, 3}, block_range(0, 1))}),
+                 [&](const step_result& result) {
+                   if (++calls == 1) {
+                     throw std::runtime_error{"no memory"};
+                   }
+                   told.set_value(result.error);
+                 });
+  EXPECT_EQ(told.get_future().get(),
+            "step 1: its result could not be delivered: no memory");
+  device->submit(make_step(2, {}),
+                 [](const step_result&) { throw std::runtime_error{"again"}; });
+  EXPECT_EQ(run_step(*device, make_step(3, {})).error, "step 3: again");
+  EXPECT_EQ(run_step(*device, make_step(4, {})).error, "");
+  EXPECT_EQ(alone({1, 2, 3}, 4).size(), 4U);
+}
+
+TEST(step_runner_test, GivesBackTheLogitsOfAScoredPrompt) {
+  cpu_executor_options options;
+  options.threads = 1;
+  step_runner runner{std::make_shared<fake_model>(), options, {8, 4, 64, 64}};
+  slot_start opened;
+  opened.slot = 1;
+  opened.prompt_tokens = 20;
+  runner.slots().open(opened);
+  const auto blocks = block_range(0, 2);
+  auto item = prefill(1, 0, std::vector<token_id>(20, 5), blocks);
+  item.logits_begin = 0;
+  const auto scored = runner.run(make_step(1, {item}));
+  EXPECT_EQ(scored.error, "");
+  EXPECT_EQ(scored.items.at(0).prompt_logprobs.size(), 19U);
+  EXPECT_EQ(runner.logits_bytes(), 0U);
+  EXPECT_EQ(runner.run(make_step(2, {decode(1, 20, 5, blocks)})).error, "");
+  EXPECT_EQ(runner.logits_bytes(), 50 * sizeof(float));
 }
 
 TEST_F(cpu_executor_test, SizesThePoolByBytes) {
