@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <memory>
 
 #include <spdlog/spdlog.h>
@@ -12,6 +10,7 @@
 #include "engine/checkpoint/checkpoint.hpp"
 #include "engine/error.hpp"
 #include "engine/executor/executor.hpp"
+#include "engine/file_text.hpp"
 #include "engine/models/model.hpp"
 #include "kernels/cores.hpp"
 #include "kernels/dispatch.hpp"
@@ -24,18 +23,11 @@ namespace {
 /// A policy that is reloaded may run more sequences than the first one.
 constexpr std::int32_t least_slots = 256;
 
-std::string read_text(const std::filesystem::path& file) {
-  std::ifstream in{file, std::ios::binary};
-  if (!in) {
-    throw engine::input_error(file.string(), "cannot be opened");
-  }
-  return {std::istreambuf_iterator<char>{in}, {}};
-}
-
 std::shared_ptr<const engine::chat_template> load_template(
     const config& settings, const engine::checkpoint& source) {
   if (const auto& file = settings.model.chat_template; !file.empty()) {
-    return std::make_shared<engine::chat_template>(read_text(file), file);
+    return std::make_shared<engine::chat_template>(engine::read_file_text(file),
+                                                   file);
   }
   const auto own = source.chat_template();
   if (own.empty()) {
@@ -66,9 +58,6 @@ model_info describe(const config& settings, const engine::checkpoint& source,
       settings.model.name.empty() ? source.default_name() : settings.model.name;
   info.path = settings.model.path;
   info.vocab_size = source.config().vocab_size;
-  info.max_context = settings.engine.max_context > 0
-                         ? settings.engine.max_context
-                         : source.config().max_position;
   info.has_chat_template = has_template;
   info.fingerprint =
       make_fingerprint(kernels::active_target(), source.fingerprint());

@@ -8,6 +8,7 @@
 #include <toml++/toml.h>
 
 #include "engine/error.hpp"
+#include "engine/file_text.hpp"
 
 namespace vouch::engine {
 namespace {
@@ -143,20 +144,7 @@ toml_reader::toml_reader(toml_reader&&) noexcept = default;
 toml_reader& toml_reader::operator=(toml_reader&&) noexcept = default;
 
 toml_reader toml_reader::from_file(const std::filesystem::path& file) {
-  std::error_code error;
-  if (std::filesystem::is_directory(file, error)) {
-    throw input_error{file.string(), "is a directory, not a TOML file"};
-  }
-  std::ifstream in{file, std::ios::binary};
-  if (!in) throw input_error{file.string(), "cannot be opened"};
-  std::string text(max_file_bytes + 1, '\0');
-  in.read(text.data(), static_cast<std::streamsize>(text.size()));
-  text.resize(static_cast<std::size_t>(in.gcount()));
-  if (in.bad()) throw input_error{file.string(), "cannot be read"};
-  if (text.size() > max_file_bytes) {
-    throw input_error{file.string(), "is larger than 1 MiB"};
-  }
-  return from_text(text, file.string());
+  return from_text(read_file_text(file, max_file_bytes), file.string());
 }
 
 namespace {

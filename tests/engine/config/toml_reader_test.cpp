@@ -128,9 +128,9 @@ TEST(TomlReader, SaysWhereTheTextIsNotToml) {
   EXPECT_EQ(error_of([] { read("a = 1\na = 2\n"); }).rfind("x.toml:2: ", 0),
             0U);
   EXPECT_EQ(error_of([] { toml_reader::from_file("/no/such.toml"); }),
-            "/no/such.toml: cannot be opened");
+            "/no/such.toml: cannot be opened: No such file or directory");
   EXPECT_EQ(error_of([] { toml_reader::from_file("/"); }),
-            "/: is a directory, not a TOML file");
+            "/: is a directory, not a file");
 }
 
 TEST(TomlReader, RefusesKeysThatAreTooDeep) {
