@@ -54,6 +54,10 @@ void board::wait_until_ready() const {
   if (state_ == life::failed || state_ == life::stopped) {
     throw std::runtime_error("the runtime has stopped");
   }
+  if (!model_) {
+    throw std::runtime_error(
+        "the runtime was shut down before its model was loaded");
+  }
 }
 
 std::shared_ptr<const serving> board::model() const {

@@ -25,7 +25,9 @@ class board {
   void set_ready(std::shared_ptr<const serving> model);
   /// The load, or every restart, failed.
   void set_failed(std::exception_ptr error);
-  /// Waits until the state is not loading; rethrows what it failed with.
+  /// Waits until the state is not loading; rethrows what it failed with. When
+  /// it returns there is a model: throws std::runtime_error when the runtime
+  /// was stopped, or drained before the load had ended.
   void wait_until_ready() const;
 
   /// Null until the model is loaded.

@@ -129,7 +129,7 @@ void serve_until_signal(runtime::runtime& model, const options& chosen,
         spdlog::warn("SIGHUP: no policy file is configured; nothing reloaded");
         continue;
       }
-      model.reload_policy(settings.policy_file);
+      model.set_policy(settings.policy, settings.policy_origins);
       spdlog::info(
           "SIGHUP: policy {} reloaded; keys of [server], [model], [engine] and "
           "[log] need a restart",

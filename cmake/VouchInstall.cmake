@@ -10,7 +10,10 @@ install(TARGETS vouch_options ${vouch_libraries}
 foreach(layer kernels engine actors runtime http)
   install(DIRECTORY "${PROJECT_SOURCE_DIR}/${layer}"
     DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/vouch"
-    FILES_MATCHING PATTERN "*.hpp")
+    FILES_MATCHING PATTERN "*.hpp"
+    # What only the layer's own sources include.
+    REGEX "/kernels/(cpu|reference)$" EXCLUDE
+    PATTERN "*-inl.hpp" EXCLUDE)
 endforeach()
 
 set(vouch_cmake_folder "${CMAKE_INSTALL_LIBDIR}/cmake/vouch")

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -67,6 +68,8 @@ struct config {
   /// Policy file; empty: the defaults.
   std::string policy_file;
   engine::policy policy;
+  /// Where the policy file sets each key of `policy`: "policy.toml:3".
+  std::map<std::string, std::string> policy_origins;
 };
 
 }  // namespace vouch::runtime

@@ -95,7 +95,9 @@ void config_loader::set(std::string_view key, const std::string& text,
 
 config config_loader::finish() {
   if (!settings_.policy_file.empty()) {
-    settings_.policy = engine::load_policy(settings_.policy_file);
+    settings_.policy_origins.clear();
+    settings_.policy =
+        engine::load_policy(settings_.policy_file, &settings_.policy_origins);
   }
   if (settings_.engine.kv_blocks > 0 && settings_.engine.max_context > 0 &&
       settings_.engine.kv_blocks * 16LL < settings_.engine.max_context &&

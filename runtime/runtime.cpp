@@ -38,7 +38,7 @@ struct runtime::impl {
   engine::executor_limits executor_room() const;
 
   mutable std::mutex mutex;
-  // Guarded by mutex; written once, before the state becomes ready.
+  // Guarded by mutex; written by LOADER before the state becomes ready.
   model_info info;
 
   // Of the policy at the start.
@@ -79,10 +79,14 @@ actors::components runtime::impl::load_parts(const loader& load) {
     info = loaded.info;
   }
   auto make = std::move(loaded.parts.make_executor);
-  loaded.parts.make_executor = [make = std::move(make), counters = counters,
+  loaded.parts.make_executor = [this, make = std::move(make),
                                 fingerprint = loaded.info.fingerprint,
                                 name = loaded.info.name] {
     auto device = make();
+    {
+      const std::lock_guard lock{mutex};
+      info.max_context = device->limits().context;
+    }
     counters->set_build_info(version(), device->description(), fingerprint,
                              name);
     return device;
@@ -163,6 +167,11 @@ bool runtime::drain(std::chrono::milliseconds deadline) {
 void runtime::reload_policy(const std::string& file) {
   std::map<std::string, std::string> origins;
   auto rules = engine::load_policy(file, &origins);
+  set_policy(std::move(rules), origins);
+}
+
+void runtime::set_policy(engine::policy rules,
+                         const std::map<std::string, std::string>& origins) {
   const auto check = [&](const std::string& key, std::int32_t value,
                          std::int32_t most) {
     if (value <= most) {
@@ -170,7 +179,7 @@ void runtime::reload_policy(const std::string& file) {
     }
     const auto place = origins.find(key);
     throw engine::input_error(
-        place == origins.end() ? file : place->second,
+        place == origins.end() ? "policy" : place->second,
         key + ": " + std::to_string(value) + " is more than the " +
             std::to_string(most) +
             " that were made room for at the start; this needs a restart");
@@ -178,10 +187,6 @@ void runtime::reload_policy(const std::string& file) {
   const auto room = impl_->executor_room();
   check("limits.max_running", rules.limits.max_running, room.slots);
   check("limits.step_tokens", rules.limits.step_tokens, room.step_rows);
-  set_policy(std::move(rules));
-}
-
-void runtime::set_policy(engine::policy rules) {
   caf::anon_send(impl_->supervisor, actors::policy_change{std::move(rules)});
 }
 
@@ -229,7 +234,8 @@ engine::scheduler_stats runtime::stats() const {
 
 void configure(caf::actor_system_config& system_config) {
   system_config.add_message_types<caf::id_block::vouch>();
-  // "stealing" wakes idle workers late; see the measurements in docs.
+  // CAF's default, "stealing", lets idle workers sleep between looks at the
+  // queue; a request would wait for them.
   system_config.set("scheduler.policy", caf::atom("sharing"));
   // The pool in which templates and tokenising run: bounded, so that they
   // cannot take the cores from the steps.

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -26,6 +27,7 @@ struct model_info {
   std::string name;
   std::string path;
   std::int64_t vocab_size = 0;
+  /// The executor's; filled in by the runtime.
   std::int64_t max_context = 0;
   bool has_chat_template = false;
   /// Build, kernel plan and model hash: `system_fingerprint`.
@@ -60,6 +62,7 @@ class runtime {
   runtime(const runtime&) = delete;
   runtime& operator=(const runtime&) = delete;
 
+  /// Where it is in its life; may have changed when the caller looks at it.
   state current_state() const;
   /// Share of the load that is done, in [0, 1].
   double load_share() const;
@@ -67,7 +70,9 @@ class runtime {
   /// it should (20 times the usual, at least 60 seconds).
   bool healthy() const;
   /// Blocks until ready or failed; rethrows what the load threw
-  /// (engine::input_error for a bad file).
+  /// (engine::input_error for a bad file), and throws std::runtime_error when
+  /// it was stopped, or drained before the model was loaded: model() has a
+  /// value when it returns.
   void wait_until_ready();
 
   /// Empty until ready.
@@ -88,17 +93,25 @@ class runtime {
   /// throws engine::input_error for a file that is wrong, or that asks for more
   /// than the executor was started with (max_running, step_tokens).
   void reload_policy(const std::string& file);
-  /// The same with a policy that is not from a file.
-  void set_policy(engine::policy rules);
+  /// The same with a policy that is there already; `origins` (where each key
+  /// stands, from engine::load_policy) is for the error's text.
+  void set_policy(engine::policy rules,
+                  const std::map<std::string, std::string>& origins = {});
 
-  /// Text services; engine::template_error, std::invalid_argument.
+  // Text services: all throw std::logic_error before the model is loaded.
+
+  /// The tokens of a text.
   std::vector<engine::token_id> tokenize(std::string_view text,
                                          const engine::encode_options&) const;
+  /// The text of tokens as UTF-8, bytes that are none replaced by U+FFFD.
   std::string detokenize(const std::vector<engine::token_id>& tokens,
                          bool skip_special_tokens) const;
+  /// The token as the vocabulary spells it, for people to look at.
   std::string token_text(engine::token_id token) const;
   /// The bytes a token stands for (a character may span several tokens).
   std::string token_bytes(engine::token_id token) const;
+  /// The prompt of a conversation, given as JSON texts. Throws
+  /// engine::template_error, also when the model has no template.
   std::string apply_template(const std::string& messages,
                              const std::string& tools,
                              const std::string& variables,
@@ -114,8 +127,11 @@ class runtime {
   std::unique_ptr<impl> impl_;
 };
 
-/// Registers message types and sets the scheduler keys that the actors rely on.
-/// Call it on the config of the actor system before the system is made.
+/// Prepares the config of the embedder's actor system, before the system is
+/// made: registers the message types, and sets two scheduler keys for the whole
+/// system, the embedder's own actors included: `scheduler.policy` to "sharing"
+/// and `scheduler.max-threads` to the number of cores, at most 4. What the
+/// caller sets after this call holds.
 void configure(caf::actor_system_config& system_config);
 
 }  // namespace vouch::runtime

@@ -11,6 +11,11 @@ endfunction()
 
 file(REMOVE_RECURSE "${WORK}")
 must("${CMAKE_COMMAND}" --install "${BUILD}" --prefix "${WORK}/prefix")
+foreach(internal kernels/cpu kernels/reference tests)
+  if(EXISTS "${WORK}/prefix/include/vouch/${internal}")
+    message(FATAL_ERROR "include/vouch/${internal} is no embedder's business")
+  endif()
+endforeach()
 must("${CMAKE_COMMAND}" -S "${SOURCE}/tests/install/embedder"
   -B "${WORK}/build" -G "${GENERATOR}" "-DCMAKE_PREFIX_PATH=${WORK}/prefix"
   "-DCMAKE_CXX_COMPILER=${COMPILER}"

@@ -308,6 +308,31 @@ TEST(Runtime, RequestsBeforeTheModelIsThereAreTold) {
   EXPECT_EQ(events->wait("a").end.completion_tokens, 1);
 }
 
+TEST(Runtime, ADrainBeforeTheLoadHasEndedIsToldToWhoWaits) {
+  host home;
+  auto parts = make_fake_components();
+  auto gate = std::make_shared<std::promise<void>>();
+  parts.parts.make_executor = [made = parts.parts.make_executor,
+                               opened = gate->get_future().share()] {
+    opened.wait();
+    return made();
+  };
+  runtime::runtime all{home.system, {}, parts};
+  EXPECT_TRUE(all.drain(std::chrono::seconds{1}));
+  EXPECT_THROW(all.wait_until_ready(), std::runtime_error);
+  EXPECT_FALSE(all.model().has_value());
+  gate->set_value();
+}
+
+TEST(Runtime, TheContextIsTheExecutors) {
+  host home;
+  auto parts = make_fake_components();
+  parts.info.max_context = 7;
+  runtime::runtime all{home.system, {}, parts};
+  all.wait_until_ready();
+  EXPECT_EQ(all.model()->max_context, fake_executor_options{}.limits.context);
+}
+
 TEST(Runtime, DrainLetsRunningRequestsFinish) {
   fake_executor_options options;
   options.delay = std::chrono::microseconds{200};
@@ -359,6 +384,10 @@ TEST(Runtime, ReloadsAPolicyFileOrKeepsTheOldOne) {
   EXPECT_NE(why.find("needs a restart"), std::string::npos) << why;
   why = refused("[limits]\nmax_running = 2\nstep_tokens = " + rows + "\n");
   EXPECT_NE(why.find("limits.step_tokens: " + rows), std::string::npos) << why;
+  // Nor of a policy without a file.
+  engine::policy rules;
+  rules.limits.max_running = limits.slots + 1;
+  EXPECT_THROW(all.runtime.set_policy(rules), engine::input_error);
   EXPECT_EQ(all.run(text_request("a", "a", 2)).end.completion_tokens, 2);
   EXPECT_NE(all.runtime.metrics().find("vouch_config_generation 2"),
             std::string::npos);
