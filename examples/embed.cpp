@@ -19,28 +19,28 @@ struct config : caf::actor_system_config {
   config() { runtime::configure(*this); }
 };
 
-/// Receives a request's events and ends with it.
-actors::client_actor::behavior_type printer(
-    actors::client_actor::pointer self) {
+/// Receives a request's events, prints them to `out` and ends with it.
+actors::client_actor::behavior_type printer(actors::client_actor::pointer self,
+                                            std::ostream* out) {
   return {
-      [](const actors::started& event) {
-        std::cout << "started: " << event.prompt_tokens
-                  << " prompt tokens, seed " << event.seed << "\n";
+      [out](const actors::started& event) {
+        *out << "started: " << event.prompt_tokens << " prompt tokens, seed "
+             << event.seed << "\n";
       },
-      [](const actors::tokens& event) {
-        std::cout << "choice " << event.choice << ": \"" << event.text << "\"";
+      [out](const actors::tokens& event) {
+        *out << "choice " << event.choice << ": \"" << event.text << "\"";
         if (!event.finish_reason.empty()) {
-          std::cout << " (" << event.finish_reason << ")";
+          *out << " (" << event.finish_reason << ")";
         }
-        std::cout << std::endl;
+        *out << std::endl;
       },
-      [self](const actors::finished& event) {
-        std::cout << "finished: " << event.prompt_tokens << " prompt tokens, "
-                  << event.completion_tokens << " generated" << std::endl;
+      [self, out](const actors::finished& event) {
+        *out << "finished: " << event.prompt_tokens << " prompt tokens, "
+             << event.completion_tokens << " generated" << std::endl;
         self->quit();
       },
-      [self](const actors::failed& event) {
-        std::cout << "failed: " << event.message << std::endl;
+      [self, out](const actors::failed& event) {
+        *out << "failed: " << event.message << std::endl;
         self->quit(caf::exit_reason::user_shutdown);
       },
   };
@@ -64,7 +64,7 @@ int run(const std::string& model, const std::string& prompt) {
 
   // Monitoring the client is one way to wait for the terminal event.
   caf::scoped_actor self{system};
-  const auto client = self->spawn<caf::monitored>(printer);
+  const auto client = self->spawn<caf::monitored>(printer, &std::cout);
   engine.submit(std::move(request), client);
   bool good = false;
   self->receive([&](const caf::down_msg& down) {
