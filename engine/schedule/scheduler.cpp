@@ -21,7 +21,7 @@ policy in_effect(policy rules) {
 
 scheduler::impl::impl(policy rules_in, executor_limits limits_in,
                       int steps_in_flight, token_bytes_function bytes)
-    : rules{in_effect(std::move(rules_in))},
+    : rules{in_effect(rules_in)},
       limits{limits_in},
       max_in_flight{static_cast<std::size_t>(std::max(1, steps_in_flight))},
       token_bytes{std::move(bytes)},
@@ -32,7 +32,7 @@ scheduler::impl::impl(policy rules_in, executor_limits limits_in,
 
 scheduler::scheduler(policy rules, executor_limits limits, int steps_in_flight,
                      token_bytes_function token_bytes)
-    : impl_{std::make_unique<impl>(std::move(rules), limits, steps_in_flight,
+    : impl_{std::make_unique<impl>(rules, limits, steps_in_flight,
                                    std::move(token_bytes))} {}
 scheduler::~scheduler() = default;
 scheduler::scheduler(scheduler&&) noexcept = default;
@@ -136,7 +136,7 @@ std::vector<sequence_update> scheduler::expire(std::int64_t now_ms) {
 
 void scheduler::set_policy(policy rules) {
   impl& m = *impl_;
-  m.rules = in_effect(std::move(rules));
+  m.rules = in_effect(rules);
   if (m.rules.order.by != order_by::fair) m.shares.reset();
   if (!m.rules.cache.prefix_cache) m.clear_cache();
 }

@@ -221,8 +221,8 @@ std::unique_ptr<split_step> make_literal_split(std::string delimiter,
                                          invert);
 }
 
-std::unique_ptr<split_step> make_class_split(std::vector<char_class> classes,
-                                             split_behavior behavior) {
+std::unique_ptr<split_step> make_class_split(
+    const std::vector<char_class>& classes, split_behavior behavior) {
   return std::make_unique<class_split>(classes, behavior);
 }
 

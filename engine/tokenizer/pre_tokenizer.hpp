@@ -54,8 +54,8 @@ std::unique_ptr<split_step> make_literal_split(std::string delimiter,
                                                split_behavior behavior,
                                                bool invert);
 /// Delimiters are the characters of these classes.
-std::unique_ptr<split_step> make_class_split(std::vector<char_class> classes,
-                                             split_behavior behavior);
+std::unique_ptr<split_step> make_class_split(
+    const std::vector<char_class>& classes, split_behavior behavior);
 /// ByteLevel's add_prefix_space: a space before pieces that do not begin with
 /// one.
 std::unique_ptr<split_step> make_prefix_space();

@@ -34,8 +34,10 @@ template <int n>
 HWY_INLINE u8x64 shift_and(u8x64 a, int mask) {
   u8x64 r;
   for (int i = 0; i < 64; ++i) {
+    // Where n is 0 both are alike. NOLINTBEGIN(bugprone-branch-clone)
     const int shifted =
         n > 0 ? a.v[i] >> (n > 0 ? n : 0) : a.v[i] << (n < 0 ? -n : 0);
+    // NOLINTEND(bugprone-branch-clone)
     r.v[i] = static_cast<std::uint8_t>(shifted & mask);
   }
   return r;

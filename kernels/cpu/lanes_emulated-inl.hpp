@@ -35,9 +35,11 @@ struct mask16 {
   return r
 
 /// Integers wrap as they do in registers.
+// op is an operator. NOLINTBEGIN(bugprone-macro-parentheses)
 #define VOUCH_WRAP(a, op, b)                              \
   static_cast<std::int32_t>(static_cast<std::uint32_t>(a) \
                                 op static_cast<std::uint32_t>(b))
+// NOLINTEND(bugprone-macro-parentheses)
 
 HWY_INLINE f32x16 set1(float x) { VOUCH_EACH(f32x16, x); }
 HWY_INLINE i32x16 set1(std::int32_t x) { VOUCH_EACH(i32x16, x); }
