@@ -1,7 +1,6 @@
 #include "actors/components.hpp"
 
 #include <algorithm>
-#include <optional>
 
 #include "engine/tokenizer/special_tokens.hpp"
 

@@ -1,7 +1,6 @@
 #include "engine/executor/float_mode.hpp"
 
 #include <cstdint>
-#include <latch>
 
 #if defined(__SSE2__)
 #include <xmmintrin.h>
@@ -20,16 +19,6 @@ void set_float_mode() {
 #else
 #error "set_float_mode: this architecture's control word is not known"
 #endif
-}
-
-void set_float_mode(kernels::thread_pool& pool) {
-  // As many bodies as threads, none of which ends before all have begun: so
-  // each thread runs exactly one.
-  std::latch all{pool.size()};
-  pool.parallel_for(pool.size(), [&](std::int64_t) {
-    set_float_mode();
-    all.arrive_and_wait();
-  });
 }
 
 }  // namespace vouch::engine

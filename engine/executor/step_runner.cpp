@@ -4,7 +4,6 @@
 #include <exception>
 #include <utility>
 
-#include "engine/executor/float_mode.hpp"
 #include "engine/executor/step_check.hpp"
 #include "engine/sampling/pick.hpp"
 
@@ -27,9 +26,7 @@ step_runner::step_runner(std::shared_ptr<model> weights,
       pool_{options.threads},
       kv_{layout_of(weights_->config(), options.kv_type),
           weights_->config().layers, limits.blocks},
-      slots_{limits.slots} {
-  set_float_mode(pool_);
-}
+      slots_{limits.slots} {}
 
 void step_runner::observe_logits(executor::logits_observer observer) {
   observer_ = std::move(observer);
