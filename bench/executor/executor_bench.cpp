@@ -27,6 +27,8 @@ struct options {
   int tokens = 128;
   int prompt = 128;
   int batch = 1;
+  bool parts = false;
+  std::vector<int> widths;
 };
 
 double seconds_since(clock_type::time_point begin) {
@@ -91,6 +93,20 @@ class lockstep {
     return seconds_since(begin);
   }
 
+  /// One sequence, `width` rows with logits and picks, `steps` times.
+  double verify(int width, int steps) {
+    const auto begin = clock_type::now();
+    for (int i = 0; i < steps; ++i) {
+      step_item item = item_of(0, chosen_.prompt);
+      item.kind = row_kind::verify;
+      for (int w = 0; w < width; ++w) item.tokens.push_back(100 + w);
+      run({std::move(item)});
+    }
+    return seconds_since(begin);
+  }
+
+  step_profile parts;
+
  private:
   step_item item_of(int sequence, int position) const {
     step_item item;
@@ -117,6 +133,9 @@ class lockstep {
         last_[static_cast<std::size_t>(item.slot)] = item.picks.back().token;
       }
     }
+    for (std::size_t i = 0; i < parts.seconds.size(); ++i) {
+      parts.seconds[i] += result.profile.seconds[i];
+    }
   }
 
   executor& device_;
@@ -135,12 +154,32 @@ int run(const options& chosen) {
   cpu_executor_options settings;
   settings.threads = chosen.threads;
   settings.slots = chosen.batch;
+  settings.profile = chosen.parts;
   settings.blocks =
       chosen.batch * ((chosen.prompt + chosen.tokens + 1 + 15) / 16);
   const auto device = make_cpu_executor(weights, settings);
   lockstep sequences{*device, chosen};
   const double prefill = sequences.prefill();
+  const auto print_parts = [&](const char* what, double steps) {
+    if (!chosen.parts) return;
+    std::fprintf(stderr, "%s:", what);
+    for (std::size_t i = 0; i < step_part_names.size(); ++i) {
+      std::fprintf(stderr, " %s %.0f", step_part_names[i].data(),
+                   1e6 * sequences.parts.seconds[i] / steps);
+    }
+    std::fprintf(stderr, " us\n");
+    sequences.parts = {};
+  };
+  print_parts("prefill", 1);
   const double decode = sequences.decode(chosen.tokens);
+  print_parts("decode", chosen.tokens);
+  for (const int width : chosen.widths) {
+    sequences.verify(width, 3);
+    sequences.parts = {};
+    const double t = sequences.verify(width, 64) / 64;
+    std::fprintf(stderr, "width %d: %.3f ms\n", width, 1e3 * t);
+    print_parts("  ", 64);
+  }
   std::printf(
       "{\"device\": \"%s\", \"batch\": %d, \"load_s\": %.3f, "
       "\"prefill_tok_s\": %.1f, \"decode_tok_s\": %.1f, "
@@ -164,6 +203,9 @@ int main(int argc, char** argv) {
       ->check(CLI::PositiveNumber);
   app.add_option("--batch", chosen.batch, "Sequences")
       ->check(CLI::PositiveNumber);
+  app.add_flag("--parts", chosen.parts, "Print the time of each part");
+  app.add_option("--widths", chosen.widths, "Verify steps of these widths")
+      ->delimiter(',');
   CLI11_PARSE(app, argc, argv);
   try {
     return run(chosen);

@@ -86,6 +86,8 @@ struct cpu_executor_options {
   std::int64_t step_rows = 512;
   /// 0: the model's own limit.
   std::int32_t context = 0;
+  /// Fills step_result::profile.
+  bool profile = false;
 };
 
 /// Runs `weights` on this machine's cores, with a thread of its own that takes

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/models/step_profile.hpp"
 #include "engine/sampling/sampling_params.hpp"
 #include "engine/types.hpp"
 
@@ -77,6 +78,8 @@ struct step_result {
   std::string error;
   /// Wall time of the step on its device.
   double seconds = 0.0;
+  /// Where it went; all zero unless the executor was told to profile.
+  step_profile profile;
 };
 
 }  // namespace vouch::engine

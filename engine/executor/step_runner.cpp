@@ -26,7 +26,8 @@ step_runner::step_runner(std::shared_ptr<model> weights,
       pool_{options.threads},
       kv_{layout_of(weights_->config(), options.kv_type),
           weights_->config().layers, limits.blocks},
-      slots_{limits.slots} {}
+      slots_{limits.slots},
+      profile_{options.profile} {}
 
 void step_runner::observe_logits(executor::logits_observer observer) {
   observer_ = std::move(observer);
@@ -75,8 +76,10 @@ void step_runner::run_checked(const step& work, step_result& result) {
     if (logits_.size() < logits_rows_.size() * vocab) {
       logits_.resize(logits_rows_.size() * vocab);
     }
-    weights_->forward({tokens_, positions_, sequences_, logits_indexes_},
-                      kv_.memory(), logits_.data(), pool_);
+    auto* const profile = profile_ ? &result.profile : nullptr;
+    weights_->forward(
+        {tokens_, positions_, sequences_, logits_indexes_, profile},
+        kv_.memory(), logits_.data(), pool_);
     if (observer_) {
       for (std::size_t i = 0; i < logits_rows_.size(); ++i) {
         const auto& item = work.items[logits_rows_[i].item];
@@ -84,10 +87,12 @@ void step_runner::run_checked(const step& work, step_result& result) {
                   logits_.data() + i * vocab, vocab_size_);
       }
     }
+    step_clock clock{profile};
     pool_.parallel_for(static_cast<std::int64_t>(logits_rows_.size()),
                        [&](std::int64_t index) {
                          pick_row(work, static_cast<std::size_t>(index));
                        });
+    clock.lap(step_part::pick);
   }
   collect(work, result);
 }

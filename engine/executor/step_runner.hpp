@@ -56,6 +56,7 @@ class step_runner {
   kernels::thread_pool pool_;
   kv_arena kv_;
   slot_table slots_;
+  bool profile_;
   executor::logits_observer observer_;
 
   // One step's, kept for their memory.

@@ -54,6 +54,7 @@ struct llama_scratch {
   std::vector<float> up;         // [R][F]
   kernels::activations activations;
   kernels::attention_scratch attention;
+  step_clock clock{nullptr};
 };
 
 class llama final : public model {
@@ -167,13 +168,16 @@ void llama::forward(const forward_rows& rows, const kv_memory& kv,
   if (rows.tokens.empty()) return;
   const auto count = static_cast<std::int64_t>(rows.tokens.size());
   reserve(rows);
+  scratch_.clock = step_clock{rows.profile};
   embed(rows, pool);
+  scratch_.clock.lap(step_part::embed);
   for (std::int32_t i = 0; i < config_.layers; ++i) {
     const auto& layer = layers_[static_cast<std::size_t>(i)];
     attend(layer, rows, kv, i, pool);
     transform(layer, count, pool);
   }
   head(rows, logits, pool);
+  scratch_.clock.lap(step_part::head);
 }
 
 /// hidden = embedding[token]
@@ -196,17 +200,21 @@ void llama::attend(const llama_layer& layer, const forward_rows& rows,
   const auto hidden = config_.hidden_size;
   kernels::rms_norm(s.hidden.data(), layer.attention_norm.data(),
                     config_.rms_norm_eps, count, hidden, s.normed.data(), pool);
+  s.clock.lap(step_part::norm);
   s.activations.assign(s.normed.data(), count, hidden,
                        quantized(layer.query, layer.key, layer.value), pool);
+  s.clock.lap(step_part::quantize);
   apply({{&layer.query, s.query.data()},
          {&layer.key, s.key.data()},
          {&layer.value, s.value.data()}},
         pool);
+  s.clock.lap(step_part::qkv);
 
   kernels::rope(s.query.data(), query_width_, count, config_.heads,
                 config_.head_dim, rows.positions.data(), rope_, pool);
   kernels::rope(s.key.data(), kv_width_, count, config_.kv_heads,
                 config_.head_dim, rows.positions.data(), rope_, pool);
+  s.clock.lap(step_part::rope);
   auto* memory = kv.layer(index);
   for (const auto& sequence : rows.sequences) {
     const auto offset = sequence.first_row * kv_width_;
@@ -215,15 +223,19 @@ void llama::attend(const llama_layer& layer, const forward_rows& rows,
                       s.key.data() + offset, s.value.data() + offset,
                       kv_width_);
   }
+  s.clock.lap(step_part::kv_write);
   const auto scale = 1.0F / std::sqrt(static_cast<float>(config_.head_dim));
   kernels::attention(kv.layout, memory, rows.sequences, s.query.data(),
                      query_width_, config_.heads, scale, s.attended.data(),
                      s.attention, pool);
+  s.clock.lap(step_part::attention);
 
   s.activations.assign(s.attended.data(), count, query_width_,
                        quantized(layer.output), pool);
+  s.clock.lap(step_part::quantize);
   apply({{&layer.output, s.projected.data()}}, pool);
   kernels::add(s.hidden.data(), s.projected.data(), count * hidden, pool);
+  s.clock.lap(step_part::output);
 }
 
 /// hidden += down(silu(gate(x)) * up(x)), x = norm(hidden)
@@ -234,14 +246,20 @@ void llama::transform(const llama_layer& layer, std::int64_t rows,
   const auto width = config_.intermediate_size;
   kernels::rms_norm(s.hidden.data(), layer.network_norm.data(),
                     config_.rms_norm_eps, rows, hidden, s.normed.data(), pool);
+  s.clock.lap(step_part::norm);
   s.activations.assign(s.normed.data(), rows, hidden,
                        quantized(layer.gate, layer.up), pool);
+  s.clock.lap(step_part::quantize);
   apply({{&layer.gate, s.gate.data()}, {&layer.up, s.up.data()}}, pool);
+  s.clock.lap(step_part::gate_up);
   kernels::swiglu(s.gate.data(), s.up.data(), rows * width, s.gate.data(),
                   pool);
+  s.clock.lap(step_part::activation);
   s.activations.assign(s.gate.data(), rows, width, quantized(layer.down), pool);
+  s.clock.lap(step_part::quantize);
   apply({{&layer.down, s.projected.data()}}, pool);
   kernels::add(s.hidden.data(), s.projected.data(), rows * hidden, pool);
+  s.clock.lap(step_part::down);
 }
 
 /// logits[i] = head(norm(hidden[logits_rows[i]]))

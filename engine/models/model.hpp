@@ -8,6 +8,7 @@
 #include <string>
 
 #include "engine/models/model_config.hpp"
+#include "engine/models/step_profile.hpp"
 #include "engine/types.hpp"
 #include "kernels/attention.hpp"
 #include "kernels/kv_layout.hpp"
@@ -27,6 +28,8 @@ struct forward_rows {
   std::span<const kernels::attention_rows> sequences;
   /// Ascending row indexes that need logits.
   std::span<const std::int32_t> logits_rows;
+  /// Where the time of each part is added up, or nullptr.
+  step_profile* profile = nullptr;
 };
 
 /// The KV pool's memory, layer after layer: block b of layer l starts at
