@@ -7,9 +7,7 @@
 
 namespace vouch::kernels {
 
-namespace {
-
-std::unique_ptr<std::byte, free_deleter> allocate(std::size_t bytes) {
+std::unique_ptr<std::byte, free_deleter> allocate_weights(std::size_t bytes) {
   // Large matrices are read end to end in every step: huge pages where the
   // system gives them.
   constexpr std::size_t huge_page = std::size_t{1} << 21;
@@ -23,6 +21,8 @@ std::unique_ptr<std::byte, free_deleter> allocate(std::size_t bytes) {
 #endif
   return std::unique_ptr<std::byte, free_deleter>{p};
 }
+
+namespace {
 
 void pack_values(int bits, const quant_block& b, int o, std::uint8_t* out) {
   for (int i = 0; i < quant_block_elements; ++i) {
@@ -116,7 +116,7 @@ packed_weights packed_weights::pack(dtype type, const std::byte* rows,
   p.tiles = (out + tile_outputs - 1) / tile_outputs;
   p.bytes_per_tile = tile_bytes(type, in);
   const auto bytes = static_cast<std::size_t>(p.tiles * p.bytes_per_tile);
-  p.data = allocate(bytes);
+  p.data = allocate_weights(bytes);
   const std::size_t row_size = row_bytes(type, in);
   const auto element = static_cast<std::size_t>(traits(type).block_bytes);
   // The pool's threads touch the pages first: those that will read them.

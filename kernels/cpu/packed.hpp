@@ -48,6 +48,11 @@ struct free_deleter {
   void operator()(std::byte* p) const { std::free(p); }
 };
 
+/// Memory that is read end to end in every step: aligned to 64 bytes, on huge
+/// pages where it is large and the system has them. Not touched yet. Throws
+/// std::bad_alloc.
+std::unique_ptr<std::byte, free_deleter> allocate_weights(std::size_t bytes);
+
 struct packed_weights::impl {
   dtype type{};
   std::int64_t out = 0;
