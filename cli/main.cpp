@@ -45,6 +45,7 @@ int run(int argc, char** argv) {
   vouch::cli::add_serve(app, chosen);
   vouch::cli::add_generate(app, chosen);
   vouch::cli::add_chat(app, chosen);
+  vouch::cli::add_bench(app, chosen);
   vouch::cli::add_inspect(app, chosen);
   vouch::cli::add_tokenize(app, chosen);
   vouch::cli::add_template(app, chosen);

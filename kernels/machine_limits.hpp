@@ -23,7 +23,8 @@ class read_probe {
 
   std::size_t bytes() const { return bytes_; }
 
-  /// Reads everything once with all threads; bytes a second.
+  /// Reads everything a few times with all threads; bytes a second of the
+  /// fastest pass.
   double measure(thread_pool& pool) const;
 
  private:

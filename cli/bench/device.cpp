@@ -146,6 +146,7 @@ engine::step_result device::run(std::vector<engine::step_item> items) {
   for (std::size_t i = 0; i < profile_.seconds.size(); ++i) {
     profile_.seconds[i] += result.profile.seconds[i];
   }
+  device_seconds_ += result.seconds;
   return result;
 }
 

@@ -50,9 +50,13 @@ class device {
   double verify(sequence& of, std::int32_t position, std::int32_t width,
                 std::int32_t steps);
 
-  /// Of all steps since it was reset.
+  /// Of all steps since they were reset: by part, and whole.
   const engine::step_profile& profile() const { return profile_; }
-  void reset_profile() { profile_ = {}; }
+  double device_seconds() const { return device_seconds_; }
+  void reset_profile() {
+    profile_ = {};
+    device_seconds_ = 0.0;
+  }
 
  private:
   engine::slot_id open_slot(std::size_t prompt, float temperature, float top_p);
@@ -61,6 +65,7 @@ class device {
 
   std::unique_ptr<engine::executor> executor_;
   engine::step_profile profile_;
+  double device_seconds_ = 0.0;
   engine::slot_id slots_ = 0;
   engine::block_id blocks_ = 0;
   engine::step_id steps_ = 0;

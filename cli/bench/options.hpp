@@ -1,7 +1,9 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace vouch::cli::bench {
@@ -16,6 +18,10 @@ enum class part : std::uint8_t {
   contexts,
   parts
 };
+
+/// Their names, in the order of `part`.
+inline constexpr std::array<std::string_view, 7> part_names{
+    "load", "prefill", "decode", "verify", "sampled", "contexts", "parts"};
 
 struct options {
   std::string model;

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <limits>
 #include <unistd.h>
 
 #include <hwy/cache_control.h>
@@ -94,6 +95,7 @@ namespace {
 using clock_type = std::chrono::steady_clock;
 
 constexpr std::int64_t piece_bytes = 1 << 20;
+constexpr int read_passes = 4;
 /// Operations of a dot product of 32 inputs with 16 outputs.
 constexpr double dot_operations = 2.0 * 32.0 * 16.0;
 /// Long enough for the clock and for every thread to have come.
@@ -130,14 +132,18 @@ read_probe::read_probe(std::size_t bytes, thread_pool& pool)
 }
 
 double read_probe::measure(thread_pool& pool) const {
-  const auto begin = clock_type::now();
-  pool.parallel_for(
-      static_cast<std::int64_t>(bytes_) / piece_bytes, [&](std::int64_t i) {
-        const auto* p = reinterpret_cast<const std::uint8_t*>(data_.get());
-        sink =
-            HWY_DYNAMIC_DISPATCH(read_piece)(p + i * piece_bytes, piece_bytes);
-      });
-  return static_cast<double>(bytes_) / seconds_since(begin);
+  double least = std::numeric_limits<double>::infinity();
+  for (int pass = 0; pass < read_passes; ++pass) {
+    const auto begin = clock_type::now();
+    pool.parallel_for(
+        static_cast<std::int64_t>(bytes_) / piece_bytes, [&](std::int64_t i) {
+          const auto* p = reinterpret_cast<const std::uint8_t*>(data_.get());
+          sink = HWY_DYNAMIC_DISPATCH(read_piece)(p + i * piece_bytes,
+                                                  piece_bytes);
+        });
+    least = std::min(least, seconds_since(begin));
+  }
+  return static_cast<double>(bytes_) / least;
 }
 
 double measure_dot_rate(thread_pool& pool) {
