@@ -23,15 +23,6 @@ struct kv_layout {
   std::size_t block_bytes() const;
 };
 
-/// Stores rows [0, rows) of k and v ([rows][kv_heads * head_dim], rows `stride`
-/// floats apart) at positions first_position ... in the blocks that
-/// `block_table` names. `layer` is the layer's base: block b starts at
-/// layer + b * block_bytes().
-void kv_write(const kv_layout& layout, std::byte* layer,
-              const std::int32_t* block_table, std::int64_t first_position,
-              std::int64_t rows, const float* k, const float* v,
-              std::int64_t stride);
-
 /// Reads the K and V of one position back as stored, as raw bytes in
 /// [head][dimension] order: kv_heads * head_dim elements of `type` each.
 void kv_read(const kv_layout& layout, const std::byte* layer,

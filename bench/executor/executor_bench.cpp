@@ -159,6 +159,8 @@ int run(const options& chosen) {
       chosen.batch * ((chosen.prompt + chosen.tokens + 1 + 15) / 16);
   const auto device = make_cpu_executor(weights, settings);
   lockstep sequences{*device, chosen};
+  sequences.prefill();  // touches the KV pool and the scratch
+  sequences.parts = {};
   const double prefill = sequences.prefill();
   const auto print_parts = [&](const char* what, double steps) {
     if (!chosen.parts) return;

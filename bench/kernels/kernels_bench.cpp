@@ -11,6 +11,7 @@
 #include "kernels/dispatch.hpp"
 #include "kernels/elementwise.hpp"
 #include "kernels/float16.hpp"
+#include "kernels/kv_write.hpp"
 #include "kernels/log_softmax.hpp"
 #include "kernels/matmul.hpp"
 #include "kernels/rms_norm.hpp"
@@ -143,8 +144,8 @@ void attention_layer(benchmark::State& state) {
   }
   std::vector<std::byte> layer(table.size() * layout.block_bytes());
   const auto kv = random_floats(context * kv_width);
-  kv_write(layout, layer.data(), table.data(), 0, context, kv.data(), kv.data(),
-           kv_width);
+  reference::kv_write(layout, layer.data(), table.data(), 0, context, kv.data(),
+                      kv.data(), kv_width);
   const auto q = random_floats(rows * hidden);
   std::vector<float> out(q.size());
   attention_scratch scratch;
@@ -168,9 +169,11 @@ void kv_write_rows(benchmark::State& state) {
   for (std::int32_t b = 0; b <= rows / kv_block_tokens; ++b) table.push_back(b);
   std::vector<std::byte> layer(table.size() * layout.block_bytes());
   const auto kv = random_floats(rows * kv_width);
+  thread_pool pool{1};
+  const attention_rows sequence{table.data(), 0, rows, 0};
   for (auto _ : state) {
-    kv_write(layout, layer.data(), table.data(), 0, rows, kv.data(), kv.data(),
-             kv_width);
+    kv_write(layout, layer.data(), {&sequence, 1}, kv.data(), kv.data(),
+             kv_width, pool);
   }
 }
 BENCHMARK(kv_write_rows)->Arg(1)->Arg(256)->Unit(benchmark::kMicrosecond);

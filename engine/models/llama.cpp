@@ -11,6 +11,7 @@
 #include "engine/checkpoint/checkpoint.hpp"
 #include "engine/models/weights.hpp"
 #include "kernels/elementwise.hpp"
+#include "kernels/kv_write.hpp"
 #include "kernels/matmul.hpp"
 #include "kernels/rms_norm.hpp"
 #include "kernels/rope.hpp"
@@ -216,13 +217,8 @@ void llama::attend(const llama_layer& layer, const forward_rows& rows,
                 config_.head_dim, rows.positions.data(), rope_, pool);
   s.clock.lap(step_part::rope);
   auto* memory = kv.layer(index);
-  for (const auto& sequence : rows.sequences) {
-    const auto offset = sequence.first_row * kv_width_;
-    kernels::kv_write(kv.layout, memory, sequence.block_table,
-                      sequence.first_position, sequence.rows,
-                      s.key.data() + offset, s.value.data() + offset,
-                      kv_width_);
-  }
+  kernels::kv_write(kv.layout, memory, rows.sequences, s.key.data(),
+                    s.value.data(), kv_width_, pool);
   s.clock.lap(step_part::kv_write);
   const auto scale = 1.0F / std::sqrt(static_cast<float>(config_.head_dim));
   kernels::attention(kv.layout, memory, rows.sequences, s.query.data(),

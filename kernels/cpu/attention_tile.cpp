@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <limits>
 
+#include <hwy/cache_control.h>
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/cpu/attention_tile.cpp"
 #include <hwy/foreach_target.h>
@@ -46,12 +48,22 @@ struct chunk_view {
   /// [token][dimension].
   const Element* v(std::int64_t j) const { return k(j) + values; }
 
+  /// Asks for one head's K or V of a block: the pieces lie far apart, and the
+  /// hardware's prefetcher finds each of them anew.
+  void prefetch(const Element* piece, std::int64_t elements) const {
+    constexpr std::int64_t line = 64 / sizeof(Element);
+    for (std::int64_t i = 0; i < elements; i += line) hwy::Prefetch(piece + i);
+  }
+
   const std::byte* layer;
   const std::int32_t* table;
   std::size_t block_bytes;
   std::int64_t head;
   std::int64_t values;
 };
+
+/// Blocks of K that are asked for ahead of the one at hand.
+constexpr std::int64_t prefetch_blocks = 3;
 
 using score_rows = float[tile_queries][attention_chunk_positions];
 
@@ -157,15 +169,31 @@ void attend(const attention_tile& tile, int first, std::int64_t chunk,
   alignas(64) score_rows scores;
   const std::int64_t blocks =
       (seen[n - 1] + kv_block_tokens - 1) / kv_block_tokens;
+  const std::int64_t piece =
+      static_cast<std::int64_t>(tile.layout->head_dim) * kv_block_tokens;
+  // K a few blocks ahead, V as early as its block's scores.
+  const auto prefetch = [&](std::int64_t block) {
+    if (block + prefetch_blocks < blocks) {
+      view.prefetch(view.k(block + prefetch_blocks), piece);
+    }
+    view.prefetch(view.v(block), piece);
+  };
+  for (std::int64_t b = 0; b < std::min(prefetch_blocks, blocks); ++b) {
+    view.prefetch(view.k(b), piece);
+  }
   std::int64_t j = 0;
   // Few queries: two blocks at a time, for enough independent chains.
   if constexpr (n <= 4) {
     for (; j + 2 <= blocks; j += 2) {
+      prefetch(j);
+      prefetch(j + 1);
       score_blocks<Element, n, 2>(tile, first, view, j, scores);
     }
   }
-  for (; j < blocks; ++j)
+  for (; j < blocks; ++j) {
+    prefetch(j);
     score_blocks<Element, n, 1>(tile, first, view, j, scores);
+  }
   for (int t = 0; t < n; ++t) {
     if (seen[t] > 0) {
       softmax(scores[t], seen[t], &part.largest[first + t],

@@ -134,6 +134,27 @@ HWY_INLINE f32x16 load_bytes(const Byte* p) {
   VOUCH_EACH(f32x16, static_cast<float>(p[i]));
 }
 
+/// Rounded to the nearest binary16 number, ties to even.
+HWY_INLINE void store_f16(f32x16 a, std::uint16_t* p) {
+  for (int i = 0; i < lane_count; ++i) p[i] = f32_to_f16(a.v[i]);
+}
+
+/// 16 numbers in [-128, 127].
+HWY_INLINE void store_i8(i32x16 a, std::int8_t* p) {
+  for (int i = 0; i < lane_count; ++i) p[i] = static_cast<std::int8_t>(a.v[i]);
+}
+
+HWY_INLINE std::int32_t sum(i32x16 a) {
+  std::int32_t total = 0;
+  for (std::int32_t v : a.v) total += v;
+  return total;
+}
+HWY_INLINE std::int32_t largest(i32x16 a) {
+  std::int32_t best = a.v[0];
+  for (std::int32_t v : a.v) best = v > best ? v : best;
+  return best;
+}
+
 #undef VOUCH_WRAP
 #undef VOUCH_EACH
 

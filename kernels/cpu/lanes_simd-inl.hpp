@@ -169,6 +169,35 @@ HWY_INLINE f32x16 load_bytes(const Byte* p) {
 
 #undef VOUCH_EACH
 
+/// Rounded to the nearest binary16 number, ties to even.
+HWY_INLINE void store_f16(f32x16 a, std::uint16_t* p) {
+  const hn::Rebind<hwy::float16_t, d_f32> d;
+  for (int i = 0; i < parts; ++i) {
+    hn::StoreU(hn::DemoteTo(d, a.v[i]), d,
+               reinterpret_cast<hwy::float16_t*>(p + i * register_lanes));
+  }
+}
+
+/// 16 numbers in [-128, 127].
+HWY_INLINE void store_i8(i32x16 a, std::int8_t* p) {
+  const hn::Rebind<std::int8_t, d_i32> d;
+  for (int i = 0; i < parts; ++i) {
+    hn::StoreU(hn::DemoteTo(d, a.v[i]), d, p + i * register_lanes);
+  }
+}
+
+/// Integers, so in any order.
+HWY_INLINE std::int32_t sum(i32x16 a) {
+  auto total = a.v[0];
+  for (int i = 1; i < parts; ++i) total = hn::Add(total, a.v[i]);
+  return hn::GetLane(hn::SumOfLanes(d_i32(), total));
+}
+HWY_INLINE std::int32_t largest(i32x16 a) {
+  auto best = a.v[0];
+  for (int i = 1; i < parts; ++i) best = hn::Max(best, a.v[i]);
+  return hn::GetLane(hn::MaxOfLanes(d_i32(), best));
+}
+
 }  // namespace HWY_NAMESPACE
 }  // namespace vouch::kernels
 HWY_AFTER_NAMESPACE();

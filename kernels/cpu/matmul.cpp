@@ -15,7 +15,7 @@ namespace {
 /// cache while the weights of a few tiles stay in the first.
 constexpr std::int64_t rows_per_claim = 64;
 /// Bytes of weights that one claim reads for up to 8 rows: some microseconds.
-constexpr std::int64_t bytes_per_claim = 32768;
+constexpr std::int64_t bytes_per_claim = 262144;
 
 /// How one matmul is cut into claims.
 struct claims {
@@ -65,7 +65,10 @@ void activations::assign(const float* x, std::int64_t rows, std::int64_t in,
   impl_->quantized = quantize;
   if (!quantize) return;
   const std::int64_t blocks = rows * (in / quant_block_elements);
-  impl_->blocks.resize(static_cast<std::size_t>(blocks));
+  // Never smaller: what a vector takes on again it clears first.
+  if (impl_->blocks.size() < static_cast<std::size_t>(blocks)) {
+    impl_->blocks.resize(static_cast<std::size_t>(blocks));
+  }
   constexpr std::int64_t piece = 256;
   pool.parallel_for((blocks + piece - 1) / piece, [&](std::int64_t i) {
     quantize_blocks(x + i * piece * quant_block_elements,

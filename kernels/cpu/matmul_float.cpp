@@ -1,8 +1,4 @@
-// y = W x for float32, binary16 and bfloat16 weights, and the 8-bit form of
-// activations.
-#include <cstring>
-#include <limits>
-
+// y = W x for float32, binary16 and bfloat16 weights.
 #include "kernels/cpu/tile_range.hpp"
 
 #undef HWY_TARGET_INCLUDE
@@ -94,45 +90,6 @@ void all_float_tiles(const tile_range& range) {
   }
 }
 
-/// reference::quantize_block, half a block a vector.
-void all_quantize_blocks(const float* x, std::int64_t blocks,
-                         activation_block* out) {
-  const i32x16 magnitude_bits = set1(std::int32_t{0x7FFFFFFF});
-  for (std::int64_t b = 0; b < blocks; ++b, ++out, x += quant_block_elements) {
-    const f32x16 halves[2] = {load(x), load(x + lane_count)};
-    // As integers: NaN above infinity above the finite magnitudes.
-    alignas(64) std::int32_t bits_of[lane_count];
-    store(
-        max(bits(halves[0]) & magnitude_bits, bits(halves[1]) & magnitude_bits),
-        bits_of);
-    std::int32_t top = 0;
-    for (std::int32_t v : bits_of) top = v > top ? v : top;
-    float largest;
-    std::memcpy(&largest, &top, 4);
-    *out = {};
-    if (top >= 0x7F800000) {
-      out->scale = std::numeric_limits<float>::quiet_NaN();
-      out->scaled_sum = out->scale;
-      continue;
-    }
-    if (largest < 1e-30F) continue;
-    out->scale = largest / 127.0F;
-    const f32x16 inverse = set1(127.0F / largest);
-    for (int h = 0; h < 2; ++h) {
-      const i32x16 q = bits(halves[h] * inverse + set1(round_magic)) -
-                       bits(set1(round_magic));
-      alignas(64) std::int32_t values[lane_count];
-      store(q, values);
-      for (int l = 0; l < lane_count; ++l) {
-        out->q[lane_count * h + l] = static_cast<std::int8_t>(values[l]);
-        out->sums[h] += values[l];
-      }
-    }
-    out->scaled_sum =
-        out->scale * static_cast<float>(out->sums[0] + out->sums[1]);
-  }
-}
-
 }  // namespace HWY_NAMESPACE
 }  // namespace vouch::kernels
 HWY_AFTER_NAMESPACE();
@@ -141,15 +98,9 @@ HWY_AFTER_NAMESPACE();
 namespace vouch::kernels {
 
 HWY_EXPORT(all_float_tiles);
-HWY_EXPORT(all_quantize_blocks);
 
 void float_tiles(const tile_range& range) {
   HWY_DYNAMIC_DISPATCH(all_float_tiles)(range);
-}
-
-void quantize_blocks(const float* x, std::int64_t blocks,
-                     activation_block* out) {
-  HWY_DYNAMIC_DISPATCH(all_quantize_blocks)(x, blocks, out);
 }
 
 }  // namespace vouch::kernels

@@ -1,6 +1,8 @@
 // y = W x for quantised W and 8-bit activations. A block of weights is expanded
 // once and used for up to 8 rows; each row's own sequence of operations is the
 // same whatever their number (reference/matmul.cpp spells it out).
+#include <hwy/cache_control.h>
+
 #include "kernels/cpu/tile_range.hpp"
 
 #undef HWY_TARGET_INCLUDE
@@ -37,11 +39,16 @@ HWY_INLINE f32x16 block_dot(const u8x64 (&w)[8], const activation_block& x) {
   return to_float(d);
 }
 
-/// One tile times `rows` rows.
+/// How far ahead of the block at hand weights are asked for: memory answers
+/// later than the hardware's own prefetcher, which stops at every page, asks.
+constexpr int prefetch_bytes = 8192;
+
+/// One tile times `rows` rows. `prefetch`: the weights come from memory, not
+/// from the cache that an earlier pass left them in.
 template <int bits, scale_kind kind, int rows>
 void tile(const std::byte* weights, std::int64_t blocks,
           const activation_block* x, float* y, std::int64_t y_stride,
-          std::int64_t outputs) {
+          std::int64_t outputs, bool prefetch) {
   const auto* p = reinterpret_cast<const std::uint8_t*>(weights);
   f32x16 acc[rows];
   for (int r = 0; r < rows; ++r) acc[r] = zero();
@@ -56,6 +63,13 @@ void tile(const std::byte* weights, std::int64_t blocks,
           m = load_f16(header + tile_outputs);
         }
         p += header_bytes(kind);
+      }
+    }
+    if (prefetch) {
+      constexpr auto bytes = value_bytes(bits) + scale_bytes(kind);
+      HWY_UNROLL(10)
+      for (int i = 0; i < bytes; i += 64) {
+        hwy::Prefetch(p + prefetch_bytes + i);
       }
     }
     u8x64 w[8];
@@ -118,7 +132,7 @@ void tiles(const tile_range& range) {
     const auto run = [&](auto kernel, std::int64_t rows) {
       kernel(weights, blocks, range.x.blocks.data() + r * blocks,
              range.y + r * range.y_stride + t * tile_outputs, range.y_stride,
-             outputs);
+             outputs, r == range.first_row);
       r += rows;
     };
     // Eight where 32 wide registers hold them; the emulated lanes gain nothing.

@@ -72,7 +72,7 @@ struct activations::impl {
   std::int64_t rows = 0;
   std::int64_t in = 0;
   bool quantized = false;
-  /// [rows][in / 32] when quantized.
+  /// [rows][in / 32] when quantized, at least.
   std::vector<activation_block> blocks;
 };
 

@@ -51,8 +51,17 @@ void rms_norm_row(const float* x, const float* weight, float epsilon,
 
 /// One head: pairs (i, i + half).
 void rope_head(float* head, int half, const float* cosine, const float* sine) {
-  for (int i = 0; i < half; i += lane_count) {
-    const std::int64_t n = std::min(half - i, lane_count);
+  int i = 0;
+  for (; i + lane_count <= half; i += lane_count) {
+    const f32x16 x0 = load(head + i);
+    const f32x16 x1 = load(head + half + i);
+    const f32x16 c = load(cosine + i);
+    const f32x16 s = load(sine + i);
+    store(fma(x0, c, negate(x1 * s)), head + i);
+    store(fma(x1, c, x0 * s), head + half + i);
+  }
+  if (i < half) {
+    const std::int64_t n = half - i;
     const f32x16 x0 = load_n(head + i, n);
     const f32x16 x1 = load_n(head + half + i, n);
     const f32x16 c = load_n(cosine + i, n);

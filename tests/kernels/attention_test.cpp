@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "kernels/dequantize.hpp"
+#include "kernels/kv_write.hpp"
 #include "tests/kernels/kernel_test.hpp"
 #include "tests/support/row_check.hpp"
 
@@ -29,8 +30,8 @@ struct paged_sequence {
     layer.assign((blocks + 2) * layout.block_bytes(), std::byte{0xFF});
     k = random_floats(static_cast<std::size_t>(n * width), seed + 1);
     v = random_floats(static_cast<std::size_t>(n * width), seed + 2);
-    kv_write(layout, layer.data(), table.data(), 0, n, k.data(), v.data(),
-             width);
+    reference::kv_write(layout, layer.data(), table.data(), 0, n, k.data(),
+                        v.data(), width);
   }
 
   attention_rows rows(std::int64_t first_position, std::int64_t count,
@@ -211,9 +212,9 @@ TEST(attention, sequences_of_a_step_do_not_meet) {
     const std::int64_t width = s.kv_heads * s.head_dim;
     const auto seed = static_cast<unsigned>(70 + 10 * i);
     const auto n = static_cast<std::size_t>(lengths[i] * width);
-    kv_write(layout, layer.data(), table.data(), 0, lengths[i],
-             random_floats(n, seed).data(), random_floats(n, seed + 1).data(),
-             width);
+    reference::kv_write(layout, layer.data(), table.data(), 0, lengths[i],
+                        random_floats(n, seed).data(),
+                        random_floats(n, seed + 1).data(), width);
   }
   const auto q = random_floats(static_cast<std::size_t>(35 * stride), 99);
   const auto piece = [&](std::size_t i, std::int64_t row) {
@@ -270,8 +271,8 @@ TEST(kv_layout, a_rewritten_row_leaves_its_neighbours_alone) {
   paged_sequence seq{layout, 20, 81};
   const auto before = seq.layer;
   const auto row = random_floats(16, 82);
-  kv_write(layout, seq.layer.data(), seq.table.data(), 7, 1, row.data(),
-           row.data(), 16);
+  reference::kv_write(layout, seq.layer.data(), seq.table.data(), 7, 1,
+                      row.data(), row.data(), 16);
   std::vector<std::byte> k(32);
   std::vector<std::byte> v(32);
   std::vector<std::byte> old_k(32);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "engine/models/model.hpp"
+#include "kernels/kv_write.hpp"
 
 namespace vouch::test {
 
@@ -88,8 +89,9 @@ class fake_model final : public engine::model {
             k[d] = hash(x);
             v[d] = hash(x + 8);
           }
-          kernels::kv_write(kv.layout, kv.layer(l), sequence.block_table,
-                            position, 1, k, v, dim);
+          kernels::reference::kv_write(kv.layout, kv.layer(l),
+                                       sequence.block_table, position, 1, k, v,
+                                       dim);
         }
       }
     }

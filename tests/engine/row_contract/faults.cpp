@@ -5,6 +5,8 @@
 #include <set>
 #include <utility>
 
+#include "kernels/kv_write.hpp"
+
 namespace vouch::test {
 
 namespace {
@@ -163,8 +165,9 @@ void faulty_model::write(const engine::kv_memory& kv, const std::int32_t* table,
   for (std::int32_t l = 0; l < config().layers; ++l) {
     const auto& k = row[static_cast<std::size_t>(l) * 2];
     const auto& v = row[static_cast<std::size_t>(l) * 2 + 1];
-    kernels::kv_write(kv.layout, kv.layer(l), table, position, 1, k.data(),
-                      v.data(), static_cast<std::int64_t>(k.size()));
+    kernels::reference::kv_write(kv.layout, kv.layer(l), table, position, 1,
+                                 k.data(), v.data(),
+                                 static_cast<std::int64_t>(k.size()));
   }
 }
 
