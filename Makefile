@@ -6,6 +6,7 @@
 #   make test ARGS='-R tokenizer'  arguments for ctest
 #   make asan | tsan               the tests under the sanitizers
 #   make bench                     build and run the benchmarks
+#   make compare                   build llama.cpp too, and run beside it
 #   make format | lint             clang-format; format check and clang-tidy
 #   make install PREFIX=/usr/local
 
@@ -14,7 +15,7 @@ PREFIX ?= /usr/local
 ARGS ?=
 JOBS ?= $(shell nproc)
 
-.PHONY: run test build asan tsan bench format lint lint-format lint-tidy \
+.PHONY: run test build asan tsan bench compare format lint lint-format lint-tidy \
 	install clean dependencies
 
 run: dependencies
@@ -37,6 +38,11 @@ bench:
 	@$(MAKE) --no-print-directory build PRESET=bench
 	@tools/fetch-model >/dev/null
 	@bench/run build/bench $(ARGS)
+
+compare:
+	@$(MAKE) --no-print-directory build PRESET=bench
+	@programs=$$(bench/build_llama_cpp) && \
+	  python3 bench/compare_llama_cpp.py --llama-cpp "$$programs" $(ARGS)
 
 format:
 	@tools/lint --fix-format

@@ -1,0 +1,1 @@
+"""Vouch beside llama.cpp: programs, servers, alternation and the table."""
