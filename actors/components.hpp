@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "engine/chat_template/chat_template.hpp"
+#include "engine/executor/cost_model.hpp"
 #include "engine/executor/executor.hpp"
 #include "engine/tokenizer/tokenizer.hpp"
 
@@ -19,6 +20,8 @@ struct components {
   std::shared_ptr<const engine::chat_template> chat_template;
   /// Makes the executor; again after a fault, when the one before is gone.
   std::function<std::shared_ptr<engine::executor>()> make_executor;
+  /// Measures what its steps cost, before it serves anybody; may be empty.
+  std::function<engine::step_cost_model(engine::executor&)> measure_costs;
   /// End-of-generation ids from the model's own files.
   std::vector<engine::token_id> eos;
   /// Rows of the model's head; may exceed the tokenizer's size.

@@ -16,6 +16,9 @@ loader_actor::behavior_type loader_behavior(
             state.parts = std::make_shared<components>(state.load());
           }
           result.device = state.parts->make_executor();
+          if (state.parts->measure_costs) {
+            result.costs = state.parts->measure_costs(*result.device);
+          }
           result.parts = state.parts;
         } catch (...) {
           result.error = std::current_exception();

@@ -8,6 +8,7 @@
 
 #include <caf/all.hpp>
 
+#include "engine/executor/cost_model.hpp"
 #include "engine/sampling/sampling_params.hpp"
 #include "engine/schedule/scheduler.hpp"
 
@@ -166,6 +167,8 @@ struct components;
 struct load_result {
   std::shared_ptr<components> parts;
   std::shared_ptr<engine::executor> device;
+  /// Empty where they were not measured.
+  engine::step_cost_model costs;
   /// Set when it failed.
   std::exception_ptr error;
 };

@@ -1,6 +1,7 @@
 #include "actors/metrics.hpp"
 
 #include <mutex>
+#include <string>
 
 #include <prometheus/counter.h>
 #include <prometheus/gauge.h>
@@ -148,6 +149,14 @@ struct metrics::impl {
   Histogram& step_time =
       histogram("step_seconds", "Time of a step on its device.", token_seconds);
 
+  Family<Gauge>& model_seconds =
+      prometheus::BuildGauge()
+          .Name("vouch_step_seconds_model")
+          .Help(
+              "What a step of so many rows is thought to take, with logits on "
+              "all of them or on none: measured at the start, then learned.")
+          .Register(*registry);
+
   mutable std::mutex mutex;
   // Guarded by mutex: what was published last, and what of it is counted.
   engine::scheduler_stats now;
@@ -218,6 +227,17 @@ void metrics::publish(const engine::scheduler_stats& stats) {
                            static_cast<double>(stats.total_blocks));
   }
   impl_->now = stats;
+}
+
+void metrics::publish(const engine::step_cost_model& costs) {
+  for (const auto rows : costs.row_counts()) {
+    for (const bool logits : {false, true}) {
+      impl_->model_seconds
+          .Add({{"rows", std::to_string(rows)},
+                {"logits", logits ? "all" : "none"}})
+          .Set(costs.seconds(rows, logits ? rows : 0));
+    }
+  }
 }
 
 engine::scheduler_stats metrics::stats() const {

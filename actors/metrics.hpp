@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "actors/messages.hpp"
+#include "engine/executor/cost_model.hpp"
 #include "engine/schedule/scheduler.hpp"
 
 namespace vouch::actors {
@@ -32,6 +33,8 @@ class metrics {
   /// SCHEDULER's counters and gauges as they are now.
   void publish(const engine::scheduler_stats& stats);
   engine::scheduler_stats stats() const;
+  /// What steps are thought to cost now.
+  void publish(const engine::step_cost_model& costs);
   /// The scheduler starts anew from zero; the counters go on.
   void scheduler_restarted();
   /// A step ended.

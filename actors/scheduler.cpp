@@ -23,7 +23,8 @@ void advance(self_pointer self) {
   const auto now = now_ms(self);
   while (auto planned = state.schedule->plan(now)) {
     state.watch.submitted(now);
-    state.step_rows.push_back(planned->work.rows());
+    state.step_sizes.push_back(
+        {planned->work.rows(), planned->work.logits_rows()});
     self->send(state.setup.engine, std::move(*planned));
   }
   state.setup.counters->publish(state.schedule->stats());
@@ -54,6 +55,18 @@ bool scheduler_state::queue_has_room() const {
   const auto queued = schedule->stats().queued_requests +
                       static_cast<std::int64_t>(reserved.size());
   return queued < setup.rules.limits.max_queued_requests;
+}
+
+void scheduler_state::count_step(const engine::step_result& result) {
+  if (step_sizes.empty()) {
+    return;
+  }
+  const auto size = step_sizes.front();
+  step_sizes.pop_front();
+  setup.counters->step(size.rows, result.seconds);
+  if (result.error.empty()) {
+    costs.observe(size.rows, size.logits_rows, result.seconds);
+  }
 }
 
 admission scheduler_state::add(submission& batch,
@@ -90,6 +103,8 @@ scheduler_actor::behavior_type scheduler_behavior(self_pointer self,
                                             : tokenizer->token_bytes(token);
       });
   state.setup.counters->publish(state.schedule->stats());
+  state.costs = std::move(state.setup.costs);
+  state.setup.counters->publish(state.costs);
 
   self->set_down_handler([self](caf::down_msg& down) {
     auto& state = self->state;
@@ -128,10 +143,7 @@ scheduler_actor::behavior_type scheduler_behavior(self_pointer self,
         auto& state = self->state;
         state.watch.completed(now_ms(self));
         state.setup.notices->set_on_time(true);
-        if (!state.step_rows.empty()) {
-          state.setup.counters->step(state.step_rows.front(), result.seconds);
-          state.step_rows.pop_front();
-        }
+        state.count_step(result);
         deliver(self, state.schedule->update(result), false);
         advance(self);
       },
@@ -146,6 +158,7 @@ scheduler_actor::behavior_type scheduler_behavior(self_pointer self,
         state.tick_pending = false;
         deliver(self, state.schedule->expire(now), true);
         state.setup.notices->set_on_time(state.watch.on_time(now));
+        state.setup.counters->publish(state.costs);
         advance(self);
       },
   };

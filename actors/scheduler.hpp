@@ -24,6 +24,7 @@ struct scheduler_setup {
   int steps_in_flight = 1;
   std::shared_ptr<metrics> counters;
   std::shared_ptr<board> notices;
+  engine::step_cost_model costs;
 };
 
 struct scheduler_state {
@@ -36,14 +37,22 @@ struct scheduler_state {
   /// Requests that were promised a place and have not submitted yet.
   std::unordered_set<caf::actor_addr> reserved;
   step_watch watch;
-  /// Rows of the steps in flight, oldest first.
-  std::deque<std::int64_t> step_rows;
+  /// Rows of the steps in flight, and those with logits; oldest first.
+  struct step_size {
+    std::int64_t rows;
+    std::int64_t logits_rows;
+  };
+  std::deque<step_size> step_sizes;
+  /// What steps cost: measured at the start, kept true by those that ran.
+  engine::step_cost_model costs;
   bool tick_pending = false;
 
   /// All choices or none.
   admission add(submission& choices, const caf::strong_actor_ptr& owner,
                 std::int64_t now_ms);
   bool queue_has_room() const;
+  /// The oldest step in flight has ended.
+  void count_step(const engine::step_result& result);
 
   /// Sequences are numbered through the life of the process.
   static engine::sequence_id next_ids(std::size_t count);

@@ -87,7 +87,7 @@ void start_serving(self_pointer self, load_result& loaded) {
       self, scheduler_behavior,
       scheduler_setup{state.engine, model, state.setup.rules,
                       state.setup.steps_in_flight, state.setup.counters,
-                      state.setup.notices});
+                      state.setup.notices, std::move(loaded.costs)});
   state.setup.notices->set_on_time(true);
   state.setup.notices->set_ready(std::move(model));
 }

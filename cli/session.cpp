@@ -80,6 +80,7 @@ session::session(const generation_options& options) : options_(options) {
   settings.model.path = options.model;
   settings.model.chat_template = options.template_file;
   settings.engine.threads = options.threads;
+  settings.engine.measure_costs = false;
   system_config_ = std::make_unique<caf::actor_system_config>();
   runtime::configure(*system_config_);
   system_ = std::make_unique<caf::actor_system>(*system_config_);

@@ -58,6 +58,8 @@ struct config {
     /// 0: the model's own.
     std::int32_t max_context = 0;
     std::int32_t steps_in_flight = 1;
+    /// Time steps of a few sizes before serving.
+    bool measure_costs = true;
   } engine;
   struct {
     /// trace, debug, info, warn, error.

@@ -10,6 +10,7 @@
 #include "engine/checkpoint/checkpoint.hpp"
 #include "engine/error.hpp"
 #include "engine/executor/executor.hpp"
+#include "engine/executor/measure_costs.hpp"
 #include "engine/file_text.hpp"
 #include "engine/models/model.hpp"
 #include "kernels/cores.hpp"
@@ -68,6 +69,18 @@ model_info describe(const config& settings, const engine::checkpoint& source,
   return info;
 }
 
+/// Serving does without them, so a failure is no reason not to serve.
+engine::step_cost_model measure_costs(engine::executor& device) {
+  try {
+    auto costs = engine::measure_step_costs(device);
+    spdlog::info("step costs, ms by rows: {}", costs.text());
+    return costs;
+  } catch (const std::exception& error) {
+    spdlog::warn("no step costs: {}", error.what());
+    return {};
+  }
+}
+
 }  // namespace
 
 std::string make_fingerprint(const std::string& target,
@@ -102,6 +115,9 @@ components load_components(const config& settings,
       throw engine::input_error("[engine] settings", error.what());
     }
   };
+  if (settings.engine.measure_costs) {
+    out.parts.measure_costs = measure_costs;
+  }
   return out;
 }
 

@@ -57,6 +57,14 @@ struct step {
     }
     return n;
   }
+
+  std::int64_t logits_rows() const {
+    std::int64_t n = 0;
+    for (const auto& item : items) {
+      n += static_cast<std::int64_t>(item.tokens.size()) - item.logits_begin;
+    }
+    return n;
+  }
 };
 
 /// What a step's item produced, in the step's order.

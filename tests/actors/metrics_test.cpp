@@ -40,6 +40,21 @@ TEST(Metrics, AllNamesAreThereFromTheStart) {
   }
 }
 
+TEST(Metrics, ShowsWhatStepsCost) {
+  metrics counted;
+  engine::step_cost_model costs{{{1, 0.25}}, {{1, 0.5}}, 2};
+  counted.publish(costs);
+  for (const char* line :
+       {"vouch_step_seconds_model{logits=\"none\",rows=\"1\"} 0.25\n",
+        "vouch_step_seconds_model{logits=\"all\",rows=\"1\"} 0.5\n",
+        "vouch_step_seconds_model{logits=\"all\",rows=\"2\"} 1\n"}) {
+    EXPECT_NE(counted.text().find(line), std::string::npos) << counted.text();
+  }
+  costs.observe(1, 1, 0.4);
+  counted.publish(costs);
+  EXPECT_EQ(counted.text().find("rows=\"1\"} 0.5\n"), std::string::npos);
+}
+
 TEST(Metrics, ShowsVllmsNamesWhenAsked) {
   metrics counted;
   counted.set_build_info("1", "cpu", "f", "smol");

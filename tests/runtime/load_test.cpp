@@ -50,6 +50,33 @@ TEST(Load, ServesATinyCheckpointFromBothContainers) {
   }
 }
 
+TEST(Load, MeasuresWhatStepsCostAndServesTheSame) {
+  std::vector<engine::token_id> texts[2];
+  for (const bool measure : {false, true}) {
+    host home;
+    const auto events = std::make_shared<transcript>();
+    auto settings = serving(fixture("llama_tiny"));
+    settings.engine.measure_costs = measure;
+    runtime::runtime all{home.system, settings};
+    all.wait_until_ready();
+    all.submit(text_request("a", "Hello world", 24),
+               spawn_client(home.system, events));
+    const auto seen = events->wait("a");
+    EXPECT_FALSE(seen.failed) << seen.error.message;
+    texts[measure ? 1 : 0] = seen.choices.at(0).ids();
+    const std::string gauge =
+        "vouch_step_seconds_model{logits=\"all\",rows=\"4\"} ";
+    const auto shown = all.metrics();
+    const auto place = shown.find(gauge);
+    EXPECT_EQ(place != std::string::npos, measure);
+    if (place != std::string::npos) {
+      EXPECT_GT(std::stod(shown.substr(place + gauge.size())), 0.0);
+    }
+  }
+  EXPECT_EQ(texts[0].size(), 24U);
+  EXPECT_EQ(texts[0], texts[1]);
+}
+
 TEST(Load, ABadFileFailsWithItsName) {
   host home;
   const auto file = std::filesystem::path{testing::TempDir()} / "bad.gguf";
