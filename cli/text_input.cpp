@@ -12,7 +12,7 @@ std::string read_all(const std::string& path) {
   if (path == "-") {
     return {iterator{std::cin}, {}};
   }
-  return engine::read_file_text(path);
+  return engine::read_input_text(path);
 }
 
 std::string given_or_stdin(const std::string& given, bool was_given) {

@@ -6,11 +6,18 @@
 #include <fstream>
 
 #include "engine/error.hpp"
+#include "engine/regular_file.hpp"
 
 namespace vouch::engine {
 
 std::string read_file_text(const std::filesystem::path& file,
                            std::size_t max_bytes) {
+  const regular_file checked{file};
+  return read_input_text(file, max_bytes);
+}
+
+std::string read_input_text(const std::filesystem::path& file,
+                            std::size_t max_bytes) {
   std::error_code ignored;
   if (std::filesystem::is_directory(file, ignored)) {
     throw input_error{file.string(), "is a directory, not a file"};

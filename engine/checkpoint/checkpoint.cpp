@@ -7,6 +7,7 @@
 
 #include "engine/checkpoint/containers.hpp"
 #include "engine/error.hpp"
+#include "engine/regular_file.hpp"
 
 namespace vouch::engine {
 
@@ -55,6 +56,7 @@ std::shared_ptr<checkpoint> open_checkpoint(const std::filesystem::path& path) {
   if (std::filesystem::is_directory(status)) {
     return open_safetensors_folder(path);
   }
+  const regular_file checked{path};
   if (path.extension() == ".safetensors" && !starts_with_gguf_magic(path)) {
     throw input_error{path.string(),
                       "is one file of a model: name the folder that holds it "

@@ -141,7 +141,7 @@ TEST_F(GgufFile, Header) {
       [&] { gguf_file::open(folder_.path() / "absent.gguf"); },
       {"absent.gguf", "cannot be opened"});
   test::expect_input_error([&] { gguf_file::open(folder_.path()); },
-                           {"is not a file"});
+                           {"is a directory, not a file"});
 }
 
 TEST_F(GgufFile, AbsurdCounts) {
