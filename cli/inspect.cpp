@@ -8,8 +8,10 @@
 #include <boost/json.hpp>
 
 #include "cli/commands.hpp"
+#include "engine/chat_template/chat_template.hpp"
 #include "engine/checkpoint/checkpoint.hpp"
 #include "engine/error.hpp"
+#include "engine/models/model.hpp"
 #include "engine/tokenizer/tokenizer.hpp"
 #include "kernels/kv_layout.hpp"
 
@@ -108,7 +110,32 @@ json::object describe_weights(const std::vector<engine::tensor_view>& tensors,
   return out;
 }
 
-json::object describe(const engine::checkpoint& model, bool tensors) {
+/// What a server would refuse, as its errors say it.
+class problem_list {
+ public:
+  template <class Use>
+  void collect(Use use) {
+    try {
+      use();
+    } catch (const engine::input_error& error) {
+      texts_.emplace_back(error.what());
+    }
+  }
+  const std::vector<std::string>& texts() const { return texts_; }
+
+ private:
+  std::vector<std::string> texts_;
+};
+
+void check_template(const engine::checkpoint& model) {
+  if (const auto source = model.chat_template(); !source.empty()) {
+    const engine::chat_template parsed{
+        source, model.path().string() + ": chat template"};
+  }
+}
+
+json::object describe(const engine::checkpoint& model, bool tensors,
+                      problem_list& problems) {
   const auto& config = model.config();
   const auto per_token = [&config](kernels::dtype type) {
     const kernels::kv_layout layout{config.kv_heads, config.head_dim, type};
@@ -127,11 +154,15 @@ json::object describe(const engine::checkpoint& model, bool tensors) {
         {"f32", per_token(kernels::dtype::f32)}}},
       {"chat_template_bytes", model.chat_template().size()},
   };
-  try {
+  out["tokenizer"] = nullptr;
+  problems.collect([&] {
     const auto tokens = engine::load_tokenizer(model.path());
     out["tokenizer"] = describe_tokenizer(*tokens, model.eos_tokens());
-  } catch (const engine::input_error& error) {
-    out["tokenizer"] = {{"error", std::string{error.what()}}};
+  });
+  problems.collect([&] { engine::check_tensors(model); });
+  problems.collect([&] { check_template(model); });
+  if (!problems.texts().empty()) {
+    out["problems"] = json::value_from(problems.texts());
   }
   return out;
 }
@@ -159,20 +190,18 @@ void print_text(const json::object& object, int indent) {
 
 int run(const options& chosen) {
   const auto model = engine::open_checkpoint(chosen.model);
-  const auto description = describe(*model, chosen.tensors);
+  problem_list problems;
+  const auto description = describe(*model, chosen.tensors, problems);
   if (chosen.as_json) {
     std::cout << json::serialize(description) << '\n';
   } else {
     print_text(description, 0);
   }
   // What could be read is shown; the model still cannot be used.
-  const auto* error =
-      description.at("tokenizer").as_object().if_contains("error");
-  if (error != nullptr) {
-    std::cerr << "vouch: " << error->as_string().c_str() << '\n';
-    return exit_usage;
+  for (const auto& text : problems.texts()) {
+    std::cerr << "vouch: " << text << '\n';
   }
-  return exit_ok;
+  return problems.texts().empty() ? exit_ok : exit_usage;
 }
 
 }  // namespace

@@ -67,7 +67,8 @@ void read_rope(const json_object& config, model_config& result) {
   }
 }
 
-void refuse_unsupported(const json_object& config) {
+void refuse_unsupported(const json_object& config,
+                        std::string_view architecture) {
   for (const auto* field : {"quantization_config", "quantization"}) {
     if (config.has(field)) {
       config.fail(field, "is set: quantised safetensors are not supported");
@@ -80,26 +81,55 @@ void refuse_unsupported(const json_object& config) {
   }
   const auto architectures = config.strings("architectures");
   if (!architectures.empty() &&
-      std::find(architectures.begin(), architectures.end(),
-                "LlamaForCausalLM") == architectures.end()) {
-    config.fail("architectures",
-                "names '" + architectures.front() + "', not LlamaForCausalLM");
+      std::find(architectures.begin(), architectures.end(), architecture) ==
+          architectures.end()) {
+    config.fail("architectures", "names '" + architectures.front() + "', not " +
+                                     std::string{architecture});
   }
+}
+
+/// What a field is taken for when it is absent: transformers' LlamaConfig and
+/// MistralConfig.
+struct fallbacks {
+  std::int64_t intermediate_size = 11008;
+  /// 0: as many as there are heads.
+  std::int64_t kv_heads = 0;
+  std::int64_t max_position = 2048;
+};
+constexpr fallbacks llama_fallbacks{};
+constexpr fallbacks mistral_fallbacks{14336, 8, 131072};
+
+/// A window that covers every position is none.
+void refuse_window(const json_object& config, std::int64_t max_position) {
+  if (config.is_null("sliding_window")) return;
+  const auto window = config.integer("sliding_window").value_or(4096);
+  if (window >= max_position) return;
+  config.fail("sliding_window",
+              (config.has("sliding_window")
+                   ? "is " + std::to_string(window)
+                   : "is missing, which means " + std::to_string(window)) +
+                  ": attention over a part of the context (of " +
+                  std::to_string(max_position) +
+                  " tokens) is not supported; a model without a window has "
+                  "null here");
 }
 
 }  // namespace
 
 model_config read_config(const json_object& config) {
   model_config result;
-  const auto family = config.string("model_type");
-  if (!family) config.fail("model_type", "is missing");
-  if (find_family(*family) == nullptr) {
-    config.fail("model_type", "is '" + *family +
+  const auto name = config.string("model_type");
+  if (!name) config.fail("model_type", "is missing");
+  const auto* family = find_family(*name);
+  if (family == nullptr) {
+    config.fail("model_type", "is '" + *name +
                                   "': this family is not supported (" +
                                   supported_families() + ")");
   }
-  result.family = *family;
-  refuse_unsupported(config);
+  result.family = *name;
+  refuse_unsupported(config, family->architecture);
+  const bool mistral = *name == "mistral";
+  const auto& otherwise = mistral ? mistral_fallbacks : llama_fallbacks;
 
   const auto size = [&](const char* field, std::int64_t fallback,
                         std::int64_t limit) {
@@ -115,15 +145,19 @@ model_config read_config(const json_object& config) {
     return static_cast<std::int32_t>(size(field, fallback, limit));
   };
   using limits = config_limits;
-  // The fallbacks are those of transformers' LlamaConfig.
   result.vocab_size = size("vocab_size", 32000, limits::width);
   result.hidden_size = size("hidden_size", 4096, limits::width);
-  result.intermediate_size = size("intermediate_size", 11008, limits::width);
+  result.intermediate_size =
+      size("intermediate_size", otherwise.intermediate_size, limits::width);
   result.layers = small("num_hidden_layers", 32, limits::layers);
   result.heads = small("num_attention_heads", 32, limits::heads);
-  result.kv_heads = small("num_key_value_heads", result.heads, limits::heads);
-  result.max_position =
-      small("max_position_embeddings", 2048, limits::positions);
+  result.kv_heads =
+      small("num_key_value_heads",
+            otherwise.kv_heads > 0 ? otherwise.kv_heads : result.heads,
+            limits::heads);
+  result.max_position = small("max_position_embeddings", otherwise.max_position,
+                              limits::positions);
+  if (mistral) refuse_window(config, result.max_position);
   if (!config.has("head_dim") && result.hidden_size % result.heads != 0) {
     config.fail("hidden_size",
                 "is no multiple of num_attention_heads, and "
@@ -133,8 +167,10 @@ model_config read_config(const json_object& config) {
       small("head_dim", result.hidden_size / result.heads, limits::head_dim);
   result.rms_norm_eps =
       static_cast<float>(config.number("rms_norm_eps").value_or(1e-6));
-  result.attention_bias = config.boolean("attention_bias").value_or(false);
-  result.mlp_bias = config.boolean("mlp_bias").value_or(false);
+  // Mistral's layers have no biases, whatever its file may say.
+  result.attention_bias =
+      !mistral && config.boolean("attention_bias").value_or(false);
+  result.mlp_bias = !mistral && config.boolean("mlp_bias").value_or(false);
   result.tied_head = config.boolean("tie_word_embeddings").value_or(false);
   read_rope(config, result);
   check_config(config.file(), result);

@@ -69,6 +69,12 @@ bool json_object::has(std::string_view field) const {
   return document_->find(field).has_value();
 }
 
+bool json_object::is_null(std::string_view field) const {
+  dom::element element;
+  return document_->object.at_key(field).get(element) == simdjson::SUCCESS &&
+         element.is_null();
+}
+
 bool json_object::is_string(std::string_view field) const {
   const auto element = document_->find(field);
   return element && element->is_string();

@@ -23,6 +23,8 @@ class json_object {
   static json_object parse(const std::string& file, std::string_view text);
 
   bool has(std::string_view field) const;
+  /// The field is there and null, where that says more than its absence.
+  bool is_null(std::string_view field) const;
   std::optional<std::int64_t> integer(std::string_view field) const;
   std::optional<double> number(std::string_view field) const;
   std::optional<bool> boolean(std::string_view field) const;

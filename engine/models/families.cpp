@@ -10,9 +10,21 @@ namespace vouch::engine {
 
 namespace {
 
-constexpr std::array<model_family, 1> families = {{
-    {"llama", "llama", build_llama},
+// A Mistral without a sliding window computes what a Llama does.
+constexpr std::array<model_family, 2> families = {{
+    {"llama", "LlamaForCausalLM", "llama", check_llama, build_llama},
+    {"mistral", "MistralForCausalLM", {}, check_llama, build_llama},
 }};
+
+const model_family& require_family(const checkpoint& source) {
+  const auto* family = find_family(source.config().family);
+  if (family == nullptr) {
+    throw input_error{source.path().string(),
+                      "the family '" + source.config().family +
+                          "' is not supported (" + supported_families() + ")"};
+  }
+  return *family;
+}
 
 }  // namespace
 
@@ -24,6 +36,7 @@ const model_family* find_family(std::string_view name) {
 }
 
 const model_family* find_family_of_gguf(std::string_view architecture) {
+  if (architecture.empty()) return nullptr;
   for (const auto& family : families) {
     if (family.gguf_architecture == architecture) return &family;
   }
@@ -42,13 +55,11 @@ std::string supported_families() {
 std::unique_ptr<model> load_model(const checkpoint& source,
                                   kernels::thread_pool& pool,
                                   const load_progress& progress) {
-  const auto* family = find_family(source.config().family);
-  if (family == nullptr) {
-    throw input_error{source.path().string(),
-                      "the family '" + source.config().family +
-                          "' is not supported (" + supported_families() + ")"};
-  }
-  return family->build(source, pool, progress);
+  return require_family(source).build(source, pool, progress);
+}
+
+void check_tensors(const checkpoint& source) {
+  require_family(source).check(source);
 }
 
 }  // namespace vouch::engine

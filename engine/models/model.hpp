@@ -71,4 +71,8 @@ std::unique_ptr<model> load_model(const checkpoint& source,
                                   kernels::thread_pool& pool,
                                   const load_progress& progress = {});
 
+/// Throws what load_model would throw, from names, types and shapes alone: no
+/// weight is read.
+void check_tensors(const checkpoint& source);
+
 }  // namespace vouch::engine

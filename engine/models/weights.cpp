@@ -5,11 +5,12 @@
 
 namespace vouch::engine {
 
-namespace {
-
-/// The kernels read whole blocks; a row of `in` elements must consist of them.
-void check_blocks(const checkpoint& source, const tensor_view& tensor,
-                  std::int64_t in) {
+// The kernels read whole blocks; a row must consist of them.
+const tensor_view& require_rows(const checkpoint& source,
+                                const std::string& name,
+                                const std::vector<std::int64_t>& shape) {
+  const auto& tensor = source.require(name, shape);
+  const auto in = shape.back();
   const auto& traits = kernels::traits(tensor.type);
   if (in % traits.block_elements != 0) {
     throw input_error{source.path().string(),
@@ -17,16 +18,14 @@ void check_blocks(const checkpoint& source, const tensor_view& tensor,
                           std::to_string(in) + " elements is no whole number " +
                           "of " + std::string{traits.name} + " blocks"};
   }
+  return tensor;
 }
-
-}  // namespace
 
 kernels::packed_weights load_matrix(const checkpoint& source,
                                     const std::string& name, std::int64_t out,
                                     std::int64_t in,
                                     kernels::thread_pool& pool) {
-  const auto& tensor = source.require(name, {out, in});
-  check_blocks(source, tensor, in);
+  const auto& tensor = require_rows(source, name, {out, in});
   std::vector<std::byte> moved;
   const auto* rows = source.ordered_rows(tensor, moved);
   return kernels::packed_weights::pack(tensor.type, rows, out, in, pool);
@@ -34,8 +33,7 @@ kernels::packed_weights load_matrix(const checkpoint& source,
 
 std::vector<float> load_vector(const checkpoint& source,
                                const std::string& name, std::int64_t size) {
-  const auto& tensor = source.require(name, {size});
-  check_blocks(source, tensor, size);
+  const auto& tensor = require_rows(source, name, {size});
   std::vector<std::byte> moved;
   const auto* elements = source.ordered_rows(tensor, moved);
   std::vector<float> result(static_cast<std::size_t>(size));
@@ -47,9 +45,7 @@ embedding_table::embedding_table(const checkpoint& source,
                                  const std::string& name,
                                  std::int64_t vocabulary, std::int64_t width)
     : source_{source.shared_from_this()},
-      tensor_{source.require(name, {vocabulary, width})} {
-  check_blocks(source, tensor_, width);
-}
+      tensor_{require_rows(source, name, {vocabulary, width})} {}
 
 void embedding_table::read(token_id token, float* out) const {
   const auto width = tensor_.shape[1];

@@ -15,6 +15,12 @@ namespace vouch::engine {
 /// The steps from a checkpoint's tensors to what the kernels take, shared by
 /// the families. All throw input_error naming file and tensor.
 
+/// The tensor of `shape`, {out, in} or {size}, whose rows are whole blocks of
+/// its type.
+const tensor_view& require_rows(const checkpoint& source,
+                                const std::string& name,
+                                const std::vector<std::int64_t>& shape);
+
 /// A weight matrix {out, in}, packed.
 kernels::packed_weights load_matrix(const checkpoint& source,
                                     const std::string& name, std::int64_t out,

@@ -3,10 +3,12 @@ serve --check, and what malformed files do (a message that names file and place,
 exit code 2)."""
 
 import json
+import os
 import pathlib
 import signal
 import subprocess
 import tempfile
+import threading
 import time
 import unittest
 
@@ -296,6 +298,40 @@ class Check(unittest.TestCase):
             self.assertEqual(got.returncode, 2)
             self.assertIn(f"{policy}:2: order.by", got.stderr.decode())
 
+    def test_pipes_in_place_of_files_never_hang(self):
+        with tempfile.TemporaryDirectory() as folder:
+            pipe = pathlib.Path(folder) / "pipe"
+            os.mkfifo(pipe)
+            model = pathlib.Path(folder) / "model"
+            model.mkdir()
+            for file in TINY.iterdir():
+                (model / file.name).symlink_to(file)
+            os.mkfifo(model / "chat_template.jinja")
+            for name, command in (
+                    ("pipe", ["serve", "--config", pipe, "--check"]),
+                    ("pipe", ["serve", "--policy", pipe, "--check"]),
+                    ("pipe", ["inspect", pipe]),
+                    ("pipe", ["serve", "--port", "0", "--model", TINY,
+                              "--chat-template", pipe]),
+                    ("chat_template.jinja",
+                     ["serve", "--port", "0", "--model", model]),
+                    ("chat_template.jinja", ["template", "--model", model])):
+                got = run(*command, stdin=b"[]", timeout=60)
+                self.assertEqual(got.returncode, 2, (command, got.stderr))
+                self.assertIn(f"{name}: is not a regular file",
+                              got.stderr.decode())
+
+    def test_texts_of_the_command_line_may_come_through_pipes(self):
+        with tempfile.TemporaryDirectory() as folder:
+            pipe = pathlib.Path(folder) / "pipe"
+            os.mkfifo(pipe)
+            writer = threading.Thread(
+                target=lambda: pipe.write_text("{{ messages | length }}"))
+            writer.start()
+            got = run("template", "--template", pipe, stdin=b"[]")
+            writer.join()
+            self.assertEqual(got.stdout, b"0", got.stderr)
+
     def test_empty_keys_never_open_the_server(self):
         for arguments, env in ((["--api-key", ""], {}),
                                ([], {"VOUCH_SERVER_API_KEYS": ""}),
@@ -327,10 +363,14 @@ class Check(unittest.TestCase):
 class MalformedModels(unittest.TestCase):
     """Every command that opens a model answers 2 and names the file."""
 
-    def expect_2(self, path, *needles):
-        for command in (["inspect", path], ["serve", "--model", path],
+    def expect_2(self, path, *needles,
+                 commands=("inspect", "serve", "generate", "tokenize")):
+        for command in (["inspect", path],
+                        ["serve", "--port", "0", "--model", path],
                         ["generate", "--model", path, "x"],
                         ["tokenize", "--model", path, "x"]):
+            if command[0] not in commands:
+                continue
             got = run(*command)
             self.assertEqual(got.returncode, 2, (command, got.stderr))
             for needle in needles:
@@ -380,7 +420,24 @@ class MalformedModels(unittest.TestCase):
                 got = run(*command)
                 self.assertEqual(got.returncode, 2, got.stderr)
                 self.assertIn("tokenizer.json", got.stderr.decode())
-            self.assertIn("error", json.loads(got.stdout)["tokenizer"])
+            self.assertIn("tokenizer.json", json.loads(got.stdout)["problems"][0])
+
+    def test_inspect_refuses_what_serve_refuses(self):
+        with tempfile.TemporaryDirectory() as folder:
+            copy = pathlib.Path(folder) / "model"
+            copy.mkdir()
+            for file in TINY.iterdir():
+                (copy / file.name).write_bytes(file.read_bytes())
+            config = (TINY / "config.json").read_text()
+            (copy / "config.json").write_text(config.replace(
+                '"intermediate_size": 128', '"intermediate_size": 64'))
+            self.expect_2(copy, "mlp.gate_proj.weight", "[128, 64]",
+                          "[64, 64]", commands=("inspect", "serve"))
+            (copy / "config.json").write_text(config)
+            self.assertEqual(run("inspect", copy).returncode, 0)
+            (copy / "chat_template.jinja").write_text("{% if x %}")
+            self.expect_2(copy, "chat template", "line 1",
+                          commands=("inspect", "serve"))
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
 // Tiny random Llama checkpoints against the logits that transformers computes
-// for them (tools/golden/make_llama.py).
+// for them (tools/golden/make_llama.py, make_mistral.py).
 
 #include <cstring>
 #include <filesystem>
@@ -42,19 +42,24 @@ std::vector<token_id> golden_tokens() {
   return result;
 }
 
-std::vector<float> golden_logits(const std::string& name) {
-  const auto bytes = test::read_file(golden_file(name + ".logits.f32"));
+std::vector<float> floats_of(const std::filesystem::path& file) {
+  const auto bytes = test::read_file(file);
   std::vector<float> result(bytes.size() / sizeof(float));
   std::memcpy(result.data(), bytes.data(), result.size() * sizeof(float));
   return result;
 }
 
+std::vector<float> golden_logits(const std::string& name) {
+  return floats_of(golden_file(name + ".logits.f32"));
+}
+
 /// Prefill whole, in two chunks, and one by one: each close to the reference,
 /// and all equal in bytes.
-void expect_golden(const engine::checkpoint& source, const std::string& name) {
+void expect_close(const engine::checkpoint& source,
+                  const std::vector<float>& reference,
+                  const std::string& name) {
   kernels::thread_pool pool{2};
   const auto tokens = golden_tokens();
-  const auto reference = golden_logits(name);
   ASSERT_EQ(tokens.size(), 40U);
   model_runner runner{source, pool, 64};
   const auto whole = runner.run(tokens, tokens.size());
@@ -62,6 +67,10 @@ void expect_golden(const engine::checkpoint& source, const std::string& name) {
   EXPECT_LT(distance.max, tolerance) << name;
   EXPECT_EQ(runner.run(tokens, 23), whole) << name << ", two chunks";
   EXPECT_EQ(runner.run(tokens, 1), whole) << name << ", one by one";
+}
+
+void expect_golden(const engine::checkpoint& source, const std::string& name) {
+  expect_close(source, golden_logits(name), name);
 }
 
 /// A folder of `config`'s configuration with the weights of "default".
@@ -90,6 +99,16 @@ TEST(Golden, RopeScaling) {
     const auto folder = with_config(golden_file(name + "/config.json"));
     expect_golden(*engine::open_checkpoint(folder.path()), name);
   }
+}
+
+/// Nemo's shape: the heads together are narrower than the hidden size.
+TEST(Golden, MistralWithoutAWindow) {
+  const auto source = engine::open_checkpoint(test::fixture("mistral_golden"));
+  EXPECT_EQ(source->config().family, "mistral");
+  EXPECT_EQ(source->config().heads * source->config().head_dim, 64);
+  EXPECT_EQ(source->config().hidden_size, 80);
+  expect_close(*source, floats_of(test::fixture("mistral_golden/logits.f32")),
+               "mistral");
 }
 
 TEST(Golden, OlderConfigurationFields) {

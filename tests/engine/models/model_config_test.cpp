@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "engine/checkpoint/config_json.hpp"
+#include "tests/support/expect_input_error.hpp"
 
 namespace vouch {
 namespace {
@@ -88,6 +89,52 @@ TEST(ModelConfig, Yarn) {
          1.25,
          {1.0F, 0.2747241F, 0.07026576F, 0.01696756F, 0.005F, 0.001581139F,
           0.0005F, 0.0001581139F});
+}
+
+engine::model_config read_mistral(const std::string& fields) {
+  return engine::read_config(engine::json_object::parse(
+      "config.json", "{\"model_type\": \"mistral\"" + fields + "}"));
+}
+
+TEST(ModelConfig, MistralIsALlamaWithoutAWindow) {
+  // Nemo: head_dim is not hidden_size / heads.
+  const auto nemo = read_mistral(
+      R"(, "architectures": ["MistralForCausalLM"], "hidden_size": 5120,
+           "head_dim": 128, "num_attention_heads": 32,
+           "num_key_value_heads": 8, "sliding_window": null,
+           "max_position_embeddings": 131072, "rope_theta": 1000000.0,
+           "attention_bias": true)");
+  EXPECT_EQ(nemo.family, "mistral");
+  EXPECT_EQ(nemo.head_dim, 128);
+  EXPECT_EQ(nemo.kv_heads, 8);
+  EXPECT_FALSE(nemo.attention_bias);
+  // What MistralConfig takes for fields that are absent.
+  const auto bare = read_mistral(R"(, "sliding_window": null)");
+  EXPECT_EQ(bare.kv_heads, 8);
+  EXPECT_EQ(bare.intermediate_size, 14336);
+  EXPECT_EQ(bare.max_position, 131072);
+  EXPECT_FALSE(bare.tied_head);
+  // A window that no position leaves.
+  EXPECT_EQ(read_mistral(R"(, "max_position_embeddings": 4096)").max_position,
+            4096);
+  read_mistral(R"(, "max_position_embeddings": 512, "sliding_window": 512)");
+}
+
+TEST(ModelConfig, MistralWithAWindowIsRefused) {
+  test::expect_input_error(
+      [] { read_mistral(R"(, "sliding_window": 4096)"); },
+      {"config.json: field 'sliding_window' is 4096", "131072", "null"});
+  test::expect_input_error([] { read_mistral(""); },
+                           {"'sliding_window' is missing", "4096"});
+  test::expect_input_error(
+      [] {
+        read_mistral(R"(, "sliding_window": 511,
+                          "max_position_embeddings": 512)");
+      },
+      {"is 511", "512 tokens"});
+  test::expect_input_error(
+      [] { read_mistral(R"(, "architectures": ["LlamaForCausalLM"])"); },
+      {"'LlamaForCausalLM', not MistralForCausalLM"});
 }
 
 TEST(ModelConfig, DivisorsAndDefaults) {
