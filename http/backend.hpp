@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -34,6 +35,9 @@ class backend {
   virtual double load_share() const = 0;
   /// nullptr until ready.
   virtual std::shared_ptr<const runtime::model_info> model() const = 0;
+
+  /// Requests that may wait at once: more in one job can never be taken.
+  virtual std::int32_t max_queued_requests() const = 0;
 
   /// Starts all of a job's requests; their events go to `sink`.
   virtual std::unique_ptr<generation> submit(

@@ -15,6 +15,7 @@
 #include <boost/asio/thread_pool.hpp>
 
 #include "http/backend.hpp"
+#include "http/body_budget.hpp"
 #include "runtime/config.hpp"
 
 namespace vouch::http {
@@ -56,7 +57,9 @@ class response_counts {
 /// What the listener and all sessions share.
 struct server_context {
   server_context(std::unique_ptr<backend> side, const runtime::config& config)
-      : settings{config}, model_side{std::move(side)} {}
+      : settings{config},
+        model_side{std::move(side)},
+        bodies{config.server.max_body_bytes_in_flight} {}
 
   runtime::config settings;
   std::unique_ptr<backend> model_side;
@@ -69,6 +72,7 @@ struct server_context {
   std::atomic<int> queued_work{0};
   std::atomic<bool> draining{false};
   session_registry sessions;
+  body_budget bodies;
   response_counts responses;
 };
 

@@ -155,7 +155,7 @@ outcome dispatch(const routing& target, std::string body, const backend& side,
       break;
   }
   auto model = ready_model(side);
-  const schema_context context{settings, *model};
+  const schema_context context{settings, *model, side.max_queued_requests()};
   switch (*target.route) {
     case route_id::models:
       return models(*model);

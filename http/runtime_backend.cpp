@@ -70,6 +70,10 @@ class runtime_backend : public backend {
     return model_;
   }
 
+  std::int32_t max_queued_requests() const override {
+    return runtime_.current_policy().limits.max_queued_requests;
+  }
+
   std::unique_ptr<generation> submit(
       std::vector<actors::generation_request> requests,
       event_sink sink) override {

@@ -17,6 +17,8 @@ namespace vouch::http {
 struct schema_context {
   const runtime::config& settings;
   const runtime::model_info& model;
+  /// Requests that may wait at once, by the policy in use.
+  std::int32_t max_queued_requests = settings.policy.limits.max_queued_requests;
 };
 
 /// The two shapes of generation.

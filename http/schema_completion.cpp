@@ -34,6 +34,16 @@ class prompt_reader {
                                             "given {}",
                                             max_prompts, list.size()));
     }
+    // They are queued together, so a longer list would be refused for ever.
+    // The choices of a prompt (n) take one place.
+    const auto places = static_cast<std::size_t>(context_.max_queued_requests);
+    if (list.size() > places) {
+      throw bad_field(
+          "prompt",
+          fmt::format("expected at most {} prompts (limits.max_queued_requests "
+                      "of the server's policy), given {}",
+                      places, list.size()));
+    }
     for (const auto element : list) {
       const auto path = fmt::format("prompt[{}]", out_.size());
       if (element.type() != first.type()) {

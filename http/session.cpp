@@ -125,6 +125,7 @@ void session::do_read() {
   const auto number = now_.number + 1;
   now_ = exchange{};
   now_.number = number;
+  now_.share = body_share{context_.bodies};
   if (context_.draining) return close();
   const auto& server = context_.settings.server;
   parser_.emplace();
@@ -179,6 +180,7 @@ void session::on_header(error_code ec) {
     now_.how.keep_alive = false;
     return respond(*now_.target.answer);
   }
+  if (length && !now_.share.grow(*length)) return refuse_body();
   if (!length || *length > small_body) buffer_.reserve(body_read);
   if (continue_wanted && message.version() >= 11) {
     queue("HTTP/1.1 100 Continue\r\n\r\n");  // on_drained reads the body
@@ -234,10 +236,26 @@ void session::do_read_body() {
 void session::on_body(error_code ec, std::size_t bytes) {
   if (closed()) return;
   now_.body_bytes += bytes;
+  // A body that told its length has its share already.
+  if (!ec && !parser_->content_length() && !now_.share.grow(bytes)) {
+    disarm();
+    return refuse_body();
+  }
   if (!ec && !parser_->is_done()) return do_read_body();
   disarm();
   if (ec) return on_bad_request(ec);
   dispatch();
+}
+
+void session::refuse_body() {
+  now_.how.keep_alive = false;
+  respond(error_reply(
+      {503,
+       "the bodies of the running requests have reached " +
+           std::to_string(context_.settings.server.max_body_bytes_in_flight) +
+           " bytes together (server.max_body_bytes_in_flight)",
+       {},
+       "queue_full"}));
 }
 
 // A request that cannot be read to its end: an answer where the peer can

@@ -42,6 +42,8 @@ class session : public connection {
     access_record record;
     clock::time_point begin;
     std::size_t body_bytes = 0;
+    /// Of the server's budget for bodies, until the answer's end.
+    body_share share;
     /// Bytes of events too large to count as a slow reader's debt.
     std::size_t large_events = 0;
     std::optional<answer> generated;
@@ -60,6 +62,7 @@ class session : public connection {
   void begin_exchange();
   void do_read_body();
   void on_body(boost::system::error_code ec, std::size_t bytes);
+  void refuse_body();
   void on_bad_request(boost::system::error_code ec);
 
   void dispatch();

@@ -108,6 +108,16 @@ config config_loader::finish() {
             " tokens do not fit engine.kv_blocks = " +
             std::to_string(settings_.engine.kv_blocks) + " blocks of 16");
   }
+  const auto& server = settings_.server;
+  if (server.max_body_bytes_in_flight < server.max_body_bytes) {
+    const bool by_body = origin("server.max_body_bytes_in_flight") == "default";
+    throw engine::input_error(
+        origin(by_body ? "server.max_body_bytes"
+                       : "server.max_body_bytes_in_flight"),
+        "server.max_body_bytes = " + std::to_string(server.max_body_bytes) +
+            " is more than server.max_body_bytes_in_flight = " +
+            std::to_string(server.max_body_bytes_in_flight));
+  }
   return settings_;
 }
 

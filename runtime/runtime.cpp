@@ -41,6 +41,9 @@ struct runtime::impl {
   // Guarded by mutex; written by LOADER before the state becomes ready.
   model_info info;
 
+  // Guarded by mutex: the policy that was set last.
+  engine::policy rules;
+
   // Of the policy at the start.
   std::int32_t first_max_running = 0;
   std::int32_t first_step_tokens = 0;
@@ -54,6 +57,7 @@ runtime::impl::impl(caf::actor_system& home, const config& settings,
   // comes after LOADER's.
   setup.load = [this, load = std::move(load)] { return load_parts(load); };
   setup.rules = settings.policy;
+  rules = settings.policy;
   setup.steps_in_flight = settings.engine.steps_in_flight;
   setup.notices = notices;
   setup.counters = counters;
@@ -187,7 +191,16 @@ void runtime::set_policy(engine::policy rules,
   const auto room = impl_->executor_room();
   check("limits.max_running", rules.limits.max_running, room.slots);
   check("limits.step_tokens", rules.limits.step_tokens, room.step_rows);
+  {
+    const std::lock_guard lock{impl_->mutex};
+    impl_->rules = rules;
+  }
   caf::anon_send(impl_->supervisor, actors::policy_change{std::move(rules)});
+}
+
+engine::policy runtime::current_policy() const {
+  const std::lock_guard lock{impl_->mutex};
+  return impl_->rules;
 }
 
 std::vector<engine::token_id> runtime::tokenize(

@@ -98,6 +98,9 @@ class runtime {
   void set_policy(engine::policy rules,
                   const std::map<std::string, std::string>& origins = {});
 
+  /// The policy in use, or the one that was set last.
+  engine::policy current_policy() const;
+
   // Text services: all throw std::logic_error before the model is loaded.
 
   /// The tokens of a text.

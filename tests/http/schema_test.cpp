@@ -271,6 +271,24 @@ TEST_F(schema, names_each_bad_completion_field) {
   }
 }
 
+TEST_F(schema, bounds_a_list_by_the_queue) {
+  settings.policy.limits.max_queued_requests = 3;
+  EXPECT_EQ(completion(R"({"prompt":["a","b","c"],"n":16})").requests.size(),
+            3U);
+  for (const std::string body :
+       {R"({"prompt":["a","b","c","d"]})", R"({"prompt":[[1],[2],[3],[4]]})"}) {
+    const auto error = error_of([&] { completion(body); });
+    EXPECT_EQ(error.status(), 400);
+    EXPECT_EQ(error.param(), "prompt");
+    EXPECT_NE(std::string{error.what()}.find(
+                  "at most 3 prompts (limits.max_queued_requests"),
+              std::string::npos)
+        << error.what();
+  }
+  // Token ids of one prompt are no list of prompts.
+  EXPECT_EQ(completion(R"({"prompt":[1,2,3,4]})").requests.size(), 1U);
+}
+
 TEST_F(schema, refuses_what_is_not_json) {
   const std::vector<std::pair<std::string, std::string>> items{
       {"", "empty"},

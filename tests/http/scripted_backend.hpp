@@ -31,6 +31,7 @@ class scripted_backend : public http::backend {
 
   std::atomic<runtime::state> now{runtime::state::ready};
   std::shared_ptr<runtime::model_info> info;
+  std::atomic<std::int32_t> queue_places{1024};
   /// The thread that asked for the model last: who checks a request's body.
   mutable std::atomic<std::thread::id> checked_on;
 
@@ -38,6 +39,7 @@ class scripted_backend : public http::backend {
   bool healthy() const override { return now != runtime::state::failed; }
   double load_share() const override { return 0.5; }
   std::shared_ptr<const runtime::model_info> model() const override;
+  std::int32_t max_queued_requests() const override { return queue_places; }
   std::unique_ptr<http::generation> submit(
       std::vector<actors::generation_request> requests,
       http::event_sink sink) override;

@@ -174,6 +174,67 @@ TEST_F(session_test, bounds_header_and_body) {
             413);
 }
 
+TEST_F(session_test, bounds_the_bodies_of_all_requests_together) {
+  settings.server.max_body_bytes = 2000;
+  settings.server.max_body_bytes_in_flight = 3000;
+  serve();
+  const auto padded = std::string(1900, ' ') + hello;
+  raw_client first{port};
+  first.send(post("/v1/completions", padded));
+  const auto running = side->wait_for(0);
+  running->start();
+
+  const auto second = ask(port, post("/v1/completions", padded));
+  EXPECT_EQ(second.status, 503);
+  EXPECT_EQ(error_code(second), "queue_full");
+  EXPECT_EQ(second.headers.at("retry-after"), "1");
+  EXPECT_EQ(second.headers.at("connection"), "close");
+  EXPECT_NE(second.body.find("max_body_bytes_in_flight"), std::string::npos);
+  // A body that does not tell its length takes its share as it comes.
+  const auto chunked = ask(port,
+                           "POST /tokenize HTTP/1.1\r\nHost: t\r\n"
+                           "Transfer-Encoding: chunked\r\n\r\n640\r\n" +
+                               std::string(1600, ' ') + "\r\n0\r\n\r\n");
+  EXPECT_EQ(chunked.status, 503);
+  // Small ones fit beside it; both refused ones gave back what they had.
+  EXPECT_EQ(
+      ask(port, post("/tokenize", std::string(800, ' ') + R"({"prompt":"a"})"))
+          .status,
+      200);
+
+  // An answer's end gives its share back, on a kept connection too.
+  running->text("ok", "stop");
+  running->finish();
+  EXPECT_EQ(first.read()->status, 200);
+  for (std::size_t i = 1; i < 4; ++i) {
+    first.send(post("/v1/completions", padded));
+    play(i);
+    EXPECT_EQ(first.read()->status, 200);
+  }
+  // So does a client that leaves.
+  first.send(post("/v1/completions", padded));
+  side->wait_for(4);
+  first.reset();
+  raw_client last{port};
+  ASSERT_TRUE(eventually([&] { return it->connections() == 1; }));
+  last.send(post("/v1/completions", padded));
+  play(5);
+  EXPECT_EQ(last.read()->status, 200);
+}
+
+TEST_F(session_test, refuses_a_list_that_never_fits_the_queue) {
+  serve();
+  side->queue_places = 2;
+  const auto refused =
+      ask(port, post("/v1/completions", R"({"prompt":["a","b","c"]})"));
+  EXPECT_EQ(refused.status, 400);
+  EXPECT_NE(refused.body.find("max_queued_requests"), std::string::npos);
+  EXPECT_EQ(side->submitted(), 0U);
+  raw_client client{port};
+  client.send(post("/v1/completions", R"({"prompt":["a","b"],"n":3})"));
+  EXPECT_EQ(side->wait_for(0)->requests.size(), 2U);
+}
+
 TEST_F(session_test, refuses_what_is_not_http) {
   serve();
   for (const auto* garbage :

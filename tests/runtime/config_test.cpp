@@ -86,6 +86,14 @@ TEST_F(ConfigTest, FileErrorsNameFileLineAndKey) {
   EXPECT_NE(failure_of("[engine]\nkv_blocks = 4\nmax_context = 100\n")
                 .find("engine.max_context: 100 tokens do not fit"),
             std::string::npos);
+  EXPECT_EQ(failure_of("[server]\nmax_body_bytes = 300000000\n"),
+            file +
+                ":2: server.max_body_bytes = 300000000 is more than "
+                "server.max_body_bytes_in_flight = 268435456");
+  EXPECT_EQ(failure_of("[server]\nmax_body_bytes_in_flight = 1024\n"),
+            file +
+                ":2: server.max_body_bytes = 8388608 is more than "
+                "server.max_body_bytes_in_flight = 1024");
 }
 
 TEST_F(ConfigTest, TextErrorsNameTheFlagOrTheVariable) {

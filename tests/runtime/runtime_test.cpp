@@ -361,7 +361,9 @@ TEST(Runtime, ReloadsAPolicyFileOrKeepsTheOldOne) {
   const auto file =
       std::filesystem::path{testing::TempDir()} / "vouch_policy.toml";
   std::ofstream{file} << "[limits]\nmax_running = 3\n";
+  EXPECT_NE(all.runtime.current_policy().limits.max_running, 3);
   all.runtime.reload_policy(file.string());
+  EXPECT_EQ(all.runtime.current_policy().limits.max_running, 3);
   std::ofstream{file} << "[limits]\nmax_runing = 3\n";
   EXPECT_THROW(all.runtime.reload_policy(file.string()), engine::input_error);
   // The executor cannot grow: nothing of such a file is taken over.
@@ -388,6 +390,7 @@ TEST(Runtime, ReloadsAPolicyFileOrKeepsTheOldOne) {
   engine::policy rules;
   rules.limits.max_running = limits.slots + 1;
   EXPECT_THROW(all.runtime.set_policy(rules), engine::input_error);
+  EXPECT_EQ(all.runtime.current_policy().limits.max_running, 3);
   EXPECT_EQ(all.run(text_request("a", "a", 2)).end.completion_tokens, 2);
   EXPECT_NE(all.runtime.metrics().find("vouch_config_generation 2"),
             std::string::npos);
