@@ -15,6 +15,7 @@
 
 #include "cli/commands.hpp"
 #include "cli/logging.hpp"
+#include "cli/open_files.hpp"
 #include "cli/progress_bar.hpp"
 #include "cli/signals.hpp"
 #include "engine/error.hpp"
@@ -173,6 +174,18 @@ int drain(runtime::runtime& model, http::server& server,
   return exit_ok;
 }
 
+/// Beyond the limit of open files a client would wait instead of getting the
+/// 503 that server.max_connections promises.
+void check_open_files(std::int32_t connections) {
+  const auto room = make_room_for_connections(connections);
+  if (room < connections) {
+    spdlog::warn(
+        "server.max_connections = {}, but the limit of open files (ulimit -Hn) "
+        "leaves room for {} connections; further ones have to wait",
+        connections, room);
+  }
+}
+
 int serve(const options& chosen) {
   runtime::config_loader loader;
   const auto settings = load(chosen, loader);
@@ -192,6 +205,7 @@ int serve(const options& chosen) {
                               "no model given (or model.path in the file)");
   }
   set_up_logging(settings.log.level, settings.log.format);
+  check_open_files(settings.server.max_connections);
   // Before any thread starts, so that all of them leave the signals alone.
   signal_waiter signals;
 

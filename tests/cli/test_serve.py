@@ -89,6 +89,27 @@ class Lifecycle(unittest.TestCase):
             self.assertLess(time.monotonic(), deadline, server.output())
             time.sleep(0.02)
 
+    def limit_of_open_files(self, server):
+        limits = pathlib.Path(f"/proc/{server.process.pid}/limits").read_text()
+        line = next(l for l in limits.splitlines() if "open files" in l)
+        return int(line.split()[3])
+
+    def test_makes_room_for_its_connections(self):
+        with Server(TINY, "--server.max_connections", "100",
+                    open_files=(64, 512)) as server:
+            self.assertGreaterEqual(self.limit_of_open_files(server), 200)
+            self.assertNotIn("open files", server.output())
+            peers = [socket.create_connection(("127.0.0.1", server.port))
+                     for _ in range(99)]
+            self.assertEqual(server.get("/health")[0], 200)
+            for peer in peers:
+                peer.close()
+        with Server(TINY, "--server.max_connections", "1000",
+                    open_files=(64, 512)) as server:
+            self.assertEqual(self.limit_of_open_files(server), 512)
+            self.assertIn("max_connections = 1000", server.output())
+            self.assertIn("room for 384 connections", server.output())
+
     def test_port_in_use(self):
         with Server() as server:
             with self.assertRaisesRegex(RuntimeError, str(server.port)):

@@ -4,6 +4,7 @@ import http.client
 import json
 import os
 import pathlib
+import resource
 import signal
 import subprocess
 import tempfile
@@ -40,16 +41,19 @@ def run(*arguments, stdin=b"", env=None, timeout=240):
 
 
 class Server:
-    """`vouch serve` on a free port, as a context manager."""
+    """`vouch serve` on a free port, as a context manager. `open_files` is its
+    (soft, hard) limit."""
 
-    def __init__(self, model=TINY, *arguments, timeout=240):
+    def __init__(self, model=TINY, *arguments, timeout=240, open_files=None):
         self.folder = tempfile.TemporaryDirectory()
         port_file = pathlib.Path(self.folder.name) / "port"
         self.log = open(pathlib.Path(self.folder.name) / "log", "w+b")
         self.process = subprocess.Popen(
             [VOUCH, "serve", "--model", str(model), "--port", "0",
              "--port-file", str(port_file), *map(str, arguments)],
-            stdout=self.log, stderr=self.log, env=clean_environment())
+            stdout=self.log, stderr=self.log, env=clean_environment(),
+            preexec_fn=open_files and (lambda: resource.setrlimit(
+                resource.RLIMIT_NOFILE, open_files)))
         deadline = time.monotonic() + timeout
         while not port_file.exists() or not port_file.read_text().strip():
             if self.process.poll() is not None or time.monotonic() > deadline:
