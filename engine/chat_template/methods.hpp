@@ -2,6 +2,7 @@
 
 #include <optional>
 
+#include "engine/chat_template/unicode.hpp"
 #include "engine/chat_template/value.hpp"
 
 // What stands behind a dot: the methods of Python's str, dict, list and tuple
@@ -29,14 +30,24 @@ struct method {
 };
 /// The methods of str, by name; null when there is none.
 method_function find_string_method(std::string_view name);
+/// Where it looks beside its own: what takes a string apart.
+method_function find_splitting_method(std::string_view name);
 value wrap_method(std::string_view name, method_function function, value self);
 value loop_attribute(context& ctx, const value& loop, std::string_view name);
 
+/// A call's arguments by parameter; empty where none was given.
+using bound_arguments = std::vector<std::optional<value>>;
+
 /// Puts a call's arguments to parameters: positional ones in order, the others
 /// by name. Throws render_error for what does not fit.
-std::vector<std::optional<value>> bind(
-    std::string_view function, const arguments& args,
-    std::initializer_list<std::string_view> names, std::size_t required = 0);
+bound_arguments bind(std::string_view function, const arguments& args,
+                     std::initializer_list<std::string_view> names,
+                     std::size_t required = 0);
+
+/// An argument that is there and not none.
+inline bool given(const std::optional<value>& v) { return v && !v->is_none(); }
+/// An argument that is there and true.
+inline bool flag(const std::optional<value>& v) { return v && v->truthy(); }
 
 /// Conversions of arguments; they throw render_error for another type.
 std::int64_t to_integer(const value& v, std::string_view what);
@@ -46,6 +57,9 @@ const text& to_string_argument(const value& v, std::string_view what);
 text replace_all(context& ctx, const text& s, const text& old_part,
                  const text& new_part, std::int64_t count);
 std::vector<text> split_lines(context& ctx, const text& s, bool keep_ends);
+/// The pieces between occurrences of `by`, at most `limit` cuts; -1: all.
+std::vector<byte_range> split_at(std::string_view s, std::string_view by,
+                                 std::int64_t limit);
 text join_texts(context& ctx, const std::vector<text>& parts,
                 const text& separator);
 

@@ -36,6 +36,11 @@ value get_attribute(context& ctx, const value& v, std::string_view name);
 value get_slice(context& ctx, const value& v, const value& start,
                 const value& stop, const value& step);
 
+inline bool is_list_or_tuple(const value& v) {
+  return v.is_sequence() && (v.as_sequence().type == sequence_type::list ||
+                             v.as_sequence().type == sequence_type::tuple);
+}
+
 /// Throws what using an undefined value reports, when v is one.
 void require_defined(const value& v);
 

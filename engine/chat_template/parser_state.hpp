@@ -70,6 +70,7 @@ class expression_parser {
   expression_ptr parse_dict();
   expression_ptr parse_postfix(expression_ptr subject);
   expression_ptr parse_subscript(expression_ptr subject);
+  expression_ptr parse_call(expression_ptr subject);
   expression_ptr parse_filters(expression_ptr subject);
   expression_ptr parse_filter(expression_ptr subject);
   expression_ptr parse_test(expression_ptr subject);
