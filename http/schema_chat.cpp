@@ -196,9 +196,7 @@ void read_chat_prompt(object_fields& fields, const schema_context& context,
 
 generation_job parse_chat(std::string_view body,
                           const schema_context& context) {
-  const json_document document{body, context.settings.server.max_json_depth};
-  object_fields fields{document.object()};
-  check_model(fields, context);
+  request_fields fields{body, context};
   generation_job job;
   job.kind = generation_kind::chat;
   actors::generation_request request;
@@ -228,20 +226,18 @@ generation_job parse_chat(std::string_view body,
         "reasoning_effort", "verbosity", "prediction", "safety_identifier",
         "prompt_cache_key", "web_search_options"})
     fields.accept(name);
-  fields.reject_unknown(context.settings.server.strict);
+  fields.reject_unknown();
   job.requests.push_back(std::move(request));
   return job;
 }
 
 template_job parse_template(std::string_view body,
                             const schema_context& context) {
-  const json_document document{body, context.settings.server.max_json_depth};
-  object_fields fields{document.object()};
-  check_model(fields, context);
+  request_fields fields{body, context};
   template_job job;
   read_chat_prompt(fields, context, job);
   refuse_other_calls(fields);
-  fields.reject_unknown(context.settings.server.strict);
+  fields.reject_unknown();
   return job;
 }
 

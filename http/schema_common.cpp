@@ -131,8 +131,6 @@ void read_streaming(object_fields& fields, generation_job& job, bool strict) {
   inner.reject_unknown(strict);
 }
 
-}  // namespace
-
 void check_model(object_fields& fields, const schema_context& context) {
   const auto name = fields.string("model");
   if (!name || name->empty() || *name == context.model.name) return;
@@ -142,6 +140,16 @@ void check_model(object_fields& fields, const schema_context& context) {
                               json_quoted(shortened(*name, 100)),
                               json_quoted(context.model.name)),
                   "model", "model_not_found"};
+}
+
+}  // namespace
+
+request_fields::request_fields(std::string_view body,
+                               const schema_context& context)
+    : json_document{body, context.settings.server.max_json_depth},
+      object_fields{json_document::object()},
+      strict_{context.settings.server.strict} {
+  check_model(*this, context);
 }
 
 void read_common(object_fields& fields, const schema_context& context,

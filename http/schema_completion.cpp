@@ -96,9 +96,7 @@ class prompt_reader {
 generation_job parse_completion(std::string_view body,
                                 const schema_context& context) {
   const auto& server = context.settings.server;
-  const json_document document{body, server.max_json_depth};
-  object_fields fields{document.object()};
-  check_model(fields, context);
+  request_fields fields{body, context};
   generation_job job;
   job.kind = generation_kind::completion;
   const auto prompt = fields.any("prompt");
@@ -140,16 +138,14 @@ generation_job parse_completion(std::string_view body,
   if (const auto suffix = fields.string("suffix"); suffix && !suffix->empty())
     throw not_built_field("suffix", "filling in before a suffix");
   refuse_not_built(fields);
-  fields.reject_unknown(server.strict);
+  fields.reject_unknown();
   prompt_reader{context, base, job.requests}.read(*prompt);
   return job;
 }
 
 tokenize_job parse_tokenize(std::string_view body,
                             const schema_context& context) {
-  const json_document document{body, context.settings.server.max_json_depth};
-  object_fields fields{document.object()};
-  check_model(fields, context);
+  request_fields fields{body, context};
   tokenize_job job;
   const auto prompt = fields.string("prompt");
   const auto content = fields.string("content");
@@ -160,22 +156,20 @@ tokenize_job parse_tokenize(std::string_view body,
   job.add_special_tokens = fields.boolean("add_special_tokens").value_or(true);
   job.parse_special = fields.boolean("parse_special").value_or(true);
   job.with_pieces = fields.boolean("return_token_strs").value_or(false);
-  fields.reject_unknown(context.settings.server.strict);
+  fields.reject_unknown();
   return job;
 }
 
 detokenize_job parse_detokenize(std::string_view body,
                                 const schema_context& context) {
-  const json_document document{body, context.settings.server.max_json_depth};
-  object_fields fields{document.object()};
-  check_model(fields, context);
+  request_fields fields{body, context};
   detokenize_job job;
   const auto tokens = fields.array("tokens");
   if (!tokens) throw bad_field("tokens", "is required");
   job.tokens = token_ids(*tokens, "tokens", context.model.vocab_size);
   job.skip_special_tokens =
       fields.boolean("skip_special_tokens").value_or(false);
-  fields.reject_unknown(context.settings.server.strict);
+  fields.reject_unknown();
   return job;
 }
 
