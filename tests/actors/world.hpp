@@ -16,6 +16,12 @@
 
 namespace vouch::test {
 
+inline engine::policy one_at_a_time() {
+  engine::policy rules;
+  rules.limits.max_running = 1;
+  return rules;
+}
+
 /// A fake executor whose steps end when the test says so.
 class held_executor final : public engine::executor {
  public:
