@@ -13,7 +13,8 @@ class rounds {
   /// Runs and gives seconds (or a rate); the index of its values.
   std::size_t add(std::function<double()> run);
 
-  /// One round that does not count, then `count` that do.
+  /// One round that does not count, then `count` that do; every other one
+  /// backwards, so that nothing always runs in the wake of the same thing.
   void run(int count, const std::function<void(double)>& progress);
 
   const std::vector<double>& values(std::size_t index) const {

@@ -142,6 +142,8 @@ step_cost_model::step_cost_model(std::vector<cost_curve::knot> bodies,
     }
     head_ = cost_curve{std::move(whole)};
   }
+  measured_bodies_ = body_.empty() ? 0 : body_.knots().back().rows;
+  measured_whole_ = head_.empty() ? 0 : head_.knots().back().rows;
   body_.extend(most_rows);
   head_.extend(most_rows);
 }
@@ -189,12 +191,16 @@ std::string step_cost_model::text() const {
     line += entry;
   };
   for (const auto& each : head_.knots()) {
-    add(each.rows, seconds(each.rows, each.rows), line.empty() ? "" : ", ");
+    if (each.rows <= measured_whole_) {
+      add(each.rows, seconds(each.rows, each.rows), line.empty() ? "" : ", ");
+    }
   }
   const char* before = line.empty() ? "" : "; without logits ";
   for (const auto& each : body_.knots()) {
-    add(each.rows, each.seconds, before);
-    before = ", ";
+    if (each.rows <= measured_bodies_) {
+      add(each.rows, each.seconds, before);
+      before = ", ";
+    }
   }
   return line;
 }

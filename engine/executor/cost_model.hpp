@@ -67,12 +67,16 @@ class step_cost_model {
 
   /// The row counts that the model has knots at, ascending.
   std::vector<std::int64_t> row_counts() const;
-  /// "1: 3.20, 2: 3.61, 4: 4.89; without logits 1: 2.31, 8: 5.72", in ms.
+  /// Of the row counts that were measured, in ms:
+  /// "1: 3.20, 2: 3.61, 4: 4.89; without logits 1: 2.31, 8: 5.72".
   std::string text() const;
 
  private:
   cost_curve body_;
   cost_curve head_;
+  /// The largest row counts that were measured; behind them the lines go on.
+  std::int64_t measured_bodies_ = 0;
+  std::int64_t measured_whole_ = 0;
 };
 
 }  // namespace vouch::engine

@@ -38,7 +38,7 @@ TEST(bench_spread, rates_turn_the_order_round) {
   EXPECT_EQ(rate.most, 8.0);
 }
 
-TEST(bench_rounds, alternate_and_drop_the_first) {
+TEST(bench_rounds, go_to_and_fro_and_drop_the_first) {
   rounds all;
   std::string order;
   double a = 0.0;
@@ -55,7 +55,7 @@ TEST(bench_rounds, alternate_and_drop_the_first) {
     EXPECT_GT(share, last_share);
     last_share = share;
   });
-  EXPECT_EQ(order, "ababab");
+  EXPECT_EQ(order, "abbaab");
   EXPECT_EQ(all.values(first), (std::vector<double>{1.0, 2.0}));
   EXPECT_EQ(all.values(second), (std::vector<double>{10.0, 10.0}));
   EXPECT_DOUBLE_EQ(last_share, 1.0);
