@@ -63,10 +63,10 @@ class Bench:
     def alternate(self, part, contenders):
         return alternate(contenders, self.options.rounds, tell=self.tell(part))
 
-    def in_process(self, prompt, tokens, sequences):
+    def in_process(self, depth, tokens, sequences, prompt=1):
         return programs.vouch_in_process(
-            self.options.vouch_bench, self.options.model, self.options.threads,
-            prompt, tokens, sequences)
+            self.options.vouch, self.options.model, self.options.threads,
+            depth, tokens, sequences, prompt)
 
     def against(self, runs, line, what, label=None):
         """Comparisons with both of llama.cpp's files."""
@@ -82,8 +82,7 @@ class Bench:
 
         def ours():
             # llama-bench decodes from an empty cache.
-            return {"prefill": self.in_process(o.prompt, 1, 1)["prefill"],
-                    "decode": self.in_process(1, o.tokens, 1)["decode"]}
+            return self.in_process(0, o.tokens, 1, o.prompt)
 
         def theirs(file):
             return lambda: programs.llama_bench(
@@ -243,7 +242,6 @@ def read_options():
         options.llama_cpp / "llama-quantize", options.model,
         options.llama_cpp.parent.parent / "models")
     options.vouch = options.build / "cli/vouch"
-    options.vouch_bench = options.build / "bench/executor/bench_executor"
     options.load_client = options.build / "bench/http/load_client"
     return options
 

@@ -37,7 +37,8 @@ class read_probe {
 
 /// Operations a second, two a multiply-add, of 8-bit dot products on all
 /// threads with everything in registers or in the first cache, by the
-/// instructions that the active target's matmul uses. Takes some 20 ms.
+/// instructions that the active target's matmul uses. The fastest of a
+/// few passes of 10 to 40 ms.
 double measure_dot_rate(thread_pool& pool);
 
 }  // namespace vouch::kernels

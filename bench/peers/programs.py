@@ -52,13 +52,17 @@ def requantised(quantize, model, folder):
     return str(file)
 
 
-def vouch_in_process(program, model, threads, prompt, tokens, sequences):
-    """Greedy sequences in lockstep through the executor."""
-    arguments = [program, model, "--threads", threads, "--prompt", prompt,
-                 "--tokens", tokens, "--batch", sequences]
+def vouch_in_process(program, model, threads, depth, tokens, sequences,
+                     prompt=1):
+    """Greedy sequences in lockstep through the executor, from a context of
+    `depth` tokens; and one prompt. Once each, after a run that is dropped."""
+    arguments = [program, "bench", model, "--json", "--repeat", 1,
+                 "--only", "prefill,decode", "--threads", threads,
+                 "--prompt", prompt, "--depth", depth, "--tokens", tokens,
+                 "--batches", sequences]
     entry = parsed(output_of(arguments), arguments)
-    return {"prefill": entry["prefill_tok_s"], "decode": entry["decode_tok_s"],
-            "load": entry["load_s"]}
+    return {part: entry[part][0]["tok_s"]["median"]
+            for part in ("prefill", "decode")}
 
 
 def llama_bench(program, model, threads, prompt, tokens):

@@ -31,7 +31,7 @@ struct figure {
 
 /// Where the time of one kind of step went.
 struct part_times {
-  /// "decode, 1 sequence".
+  /// "decode 1", "verify 8", "prefill 512": what, and its size.
   std::string step;
   /// Median seconds a step, by engine::step_part.
   std::vector<double> seconds;

@@ -36,8 +36,13 @@ part_times profile(device& on, std::string step, int steps, int repeat,
   return made;
 }
 
-std::string counted(std::int32_t count, const std::string& what) {
-  return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
+/// What a burst verifies: the largest width up to eight.
+std::int32_t usual_width(const std::vector<std::int32_t>& widths) {
+  std::int32_t usual = widths.front();
+  for (const auto width : widths) {
+    if (width <= 8) usual = width;
+  }
+  return usual;
 }
 
 }  // namespace
@@ -54,20 +59,26 @@ std::vector<part_times> measure_parts(
     on.prefill(batch.back(), planned.depth, planned.chunk);
   }
   std::vector<part_times> made;
-  auto sizes = {planned.batches.front(), planned.batches.back()};
-  for (const auto size : sizes) {
-    if (!made.empty() && size == planned.batches.front()) continue;
-    made.push_back(profile(on, "decode, " + counted(size, "sequence"),
-                           planned.tokens, repeat, [&] {
-                             return on.decode(
-                                 {batch.data(), static_cast<std::size_t>(size)},
-                                 planned.depth, planned.tokens);
-                           }));
-  }
+  const auto add = [&](const std::string& kind, std::int32_t size, int steps,
+                       const std::function<double()>& run) {
+    made.push_back(
+        profile(on, kind + " " + std::to_string(size), steps, repeat, run));
+  };
+  const auto decode = [&](std::int32_t size) {
+    add("decode", size, planned.tokens, [&, size] {
+      return on.decode({batch.data(), static_cast<std::size_t>(size)},
+                       planned.depth, planned.tokens);
+    });
+  };
+  decode(planned.batches.front());
+  if (planned.batches.size() > 1) decode(planned.batches.back());
+  const auto width = usual_width(planned.widths);
+  add("verify", width, planned.tokens, [&] {
+    return on.verify(batch.front(), planned.depth, width, planned.tokens);
+  });
   auto prompt = on.open(texts.tokens(planned.prompt, 0), planned.prompt);
-  made.push_back(profile(
-      on, "prefill, " + counted(planned.prompt, "token"), 1, repeat,
-      [&] { return on.prefill(prompt, planned.prompt, planned.chunk); }));
+  add("prefill", planned.prompt, 1,
+      [&] { return on.prefill(prompt, planned.prompt, planned.chunk); });
   return made;
 }
 

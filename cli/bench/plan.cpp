@@ -77,7 +77,9 @@ plan make_plan(const options& chosen, const engine::model_config& config) {
   if (chosen.wants(part::decode) || chosen.wants(part::parts)) {
     made.batches = sorted(chosen.batches);
   }
-  if (chosen.wants(part::verify)) made.widths = sorted(chosen.widths);
+  if (chosen.wants(part::verify) || chosen.wants(part::parts)) {
+    made.widths = sorted(chosen.widths);
+  }
   if (chosen.wants(part::sampled)) made.sampled = sorted(chosen.sampled);
   if (chosen.wants(part::contexts)) fit_contexts(chosen, limit, made);
   if (chosen.wants(part::prefill) || chosen.wants(part::parts)) {

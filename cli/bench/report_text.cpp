@@ -69,14 +69,14 @@ void print_parts(const results& found) {
   std::cout << "\nTime by part, ms (share of the step)\n"
             << fmt::format("{:11}", "");
   for (const auto& step : found.parts) {
-    std::cout << fmt::format("{:>23}", step.step);
+    std::cout << fmt::format("{:>17}", step.step);
   }
   std::cout << '\n';
   const auto line = [&](std::string_view name, auto&& seconds_of) {
     std::cout << fmt::format("{:11}", name);
     for (const auto& step : found.parts) {
       const double seconds = seconds_of(step);
-      std::cout << fmt::format("{:>15.3f} ({:3.0f} %)", milli * seconds,
+      std::cout << fmt::format("{:>9.3f} ({:3.0f} %)", milli * seconds,
                                100.0 * seconds / step.wall);
     }
     std::cout << '\n';

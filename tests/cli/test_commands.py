@@ -158,8 +158,7 @@ class Bench(unittest.TestCase):
         # bfloat16 weights do without the 8-bit instructions.
         self.assertNotIn("share_of_dot_limit", found["prefill"][0])
         self.assertEqual([each["step"] for each in found["parts"]],
-                         ["decode, 1 sequence", "decode, 4 sequences",
-                          "prefill, 512 tokens"])
+                         ["decode 1", "decode 4", "verify 4", "prefill 512"])
         for each in found["parts"]:
             parts = sum(each["part_ms"].values())
             self.assertGreater(parts, 0)
