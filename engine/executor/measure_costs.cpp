@@ -106,6 +106,7 @@ step_cost_model measure_step_costs(executor& device,
       continue;
     }
     std::vector<double> seconds;
+    seconds.reserve(static_cast<std::size_t>(each.times));
     for (int i = 0; i < each.times; ++i) {
       seconds.push_back(steps.run(each));
     }
