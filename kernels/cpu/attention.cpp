@@ -47,12 +47,16 @@ std::vector<attention_tile> make_tiles(
   return tiles;
 }
 
-void run_tile(const attention_tile& tile) {
+/// `next`: the tile that follows, or nullptr.
+void run_tile(const attention_tile& tile, const attention_tile* next) {
   attention_part part;
   attention_part all;
   begin_combine(tile, all);
   for (std::int64_t c = 0; c < tile.chunks(); ++c) {
-    attend_chunk(tile, c, part);
+    const bool last = c + 1 == tile.chunks();
+    attend_chunk(
+        {&tile, c},
+        last ? attention_piece{next, 0} : attention_piece{&tile, c + 1}, part);
     combine_chunk(tile, c, part, all);
   }
   finish_combine(tile, all);
@@ -71,10 +75,14 @@ void run_chunks(std::span<const attention_tile> tiles,
     return *reinterpret_cast<attention_part*>(
         scratch.partials.data() + part_floats * static_cast<std::size_t>(i));
   };
-  pool.parallel_for(first.back(), [&](std::int64_t i) {
+  const auto piece = [&](std::int64_t i) -> attention_piece {
+    if (i >= first.back()) return {};
     const auto tile = static_cast<std::size_t>(
         std::upper_bound(first.begin(), first.end(), i) - first.begin() - 1);
-    attend_chunk(tiles[tile], i - first[tile], part(i));
+    return {&tiles[tile], i - first[tile]};
+  };
+  pool.parallel_for(first.back(), [&](std::int64_t i) {
+    attend_chunk(piece(i), piece(i + 1), part(i));
   });
   pool.parallel_for(
       static_cast<std::int64_t>(tiles.size()), [&](std::int64_t t) {
@@ -114,8 +122,10 @@ void attention(const kv_layout& layout, const std::byte* layer,
     return run_chunks(tiles, scratch, pool);
   }
   pool.parallel_for(
-      static_cast<std::int64_t>(tiles.size()),
-      [&](std::int64_t i) { run_tile(tiles[static_cast<std::size_t>(i)]); });
+      static_cast<std::int64_t>(tiles.size()), [&](std::int64_t i) {
+        const auto* tile = tiles.data() + i;
+        run_tile(*tile, tile == &tiles.back() ? nullptr : tile + 1);
+      });
 }
 
 }  // namespace vouch::kernels

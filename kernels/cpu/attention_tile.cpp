@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <limits>
 
-#include <hwy/cache_control.h>
-
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/cpu/attention_tile.cpp"
 #include <hwy/foreach_target.h>
@@ -48,13 +46,6 @@ struct chunk_view {
   /// [token][dimension].
   const Element* v(std::int64_t j) const { return k(j) + values; }
 
-  /// Asks for one head's K or V of a block: the pieces lie far apart, and the
-  /// hardware's prefetcher finds each of them anew.
-  void prefetch(const Element* piece, std::int64_t elements) const {
-    constexpr std::int64_t line = 64 / sizeof(Element);
-    for (std::int64_t i = 0; i < elements; i += line) hwy::Prefetch(piece + i);
-  }
-
   const std::byte* layer;
   const std::int32_t* table;
   std::size_t block_bytes;
@@ -62,28 +53,52 @@ struct chunk_view {
   std::int64_t values;
 };
 
-/// Blocks of K that are asked for ahead of the one at hand.
-constexpr std::int64_t prefetch_blocks = 3;
+/// Blocks whose K is asked for ahead of the block at hand. The pieces of a head
+/// lie far apart, and the hardware's own prefetcher finds each of them anew.
+constexpr std::int64_t prefetch_blocks = 4;
+
+/// Line by line, between the arithmetic: a burst would only queue up.
+template <class Element>
+HWY_INLINE void prefetch_row(const Element* piece, std::int64_t begin,
+                             std::int64_t end) {
+  constexpr std::int64_t line = 64 / sizeof(Element);
+  for (std::int64_t i = begin / line * line; i < end; i += line) {
+    __builtin_prefetch(piece + i, 0, 2);
+  }
+}
 
 using score_rows = float[tile_queries][attention_chunk_positions];
 
-/// Scores of `n` queries against `blocks` consecutive blocks.
+/// Scores of `n` queries against `blocks` consecutive blocks. Meanwhile K of
+/// later blocks and V of these are asked for.
 template <class Element, int n, int blocks>
 HWY_INLINE void score_blocks(const attention_tile& tile, int first,
                              const chunk_view<Element>& view, std::int64_t j,
-                             score_rows& scores) {
+                             std::int64_t last, score_rows& scores) {
   f32x16 acc[blocks][n];
   const Element* k[blocks];
+  const Element* soon[2 * blocks];
   for (int b = 0; b < blocks; ++b) {
     k[b] = view.k(j + b);
+    soon[2 * b] = view.k(std::min(j + b + prefetch_blocks, last));
+    soon[2 * b + 1] = view.v(j + b);
     for (int t = 0; t < n; ++t) acc[b][t] = zero();
   }
+  const float* q[n];
+  for (int t = 0; t < n; ++t) q[t] = tile.q[first + t];
+  constexpr int step = 64 / sizeof(Element) / kv_block_tokens;
   const int dim = tile.layout->head_dim;
-  for (int d = 0; d < dim; ++d) {
-    for (int b = 0; b < blocks; ++b) {
-      const f32x16 keys = load_kv(k[b] + d * kv_block_tokens);
-      for (int t = 0; t < n; ++t) {
-        acc[b][t] = fma(set1(tile.q[first + t][d]), keys, acc[b][t]);
+  for (int at = 0; at < dim; at += step) {
+    for (const Element* piece : soon) {
+      __builtin_prefetch(piece + at * kv_block_tokens, 0, 2);
+    }
+    HWY_UNROLL(2)
+    for (int d = at; d < at + step; ++d) {
+      for (int b = 0; b < blocks; ++b) {
+        const f32x16 keys = load_kv(k[b] + d * kv_block_tokens);
+        for (int t = 0; t < n; ++t) {
+          acc[b][t] = fma(set1(q[t][d]), keys, acc[b][t]);
+        }
       }
     }
   }
@@ -119,11 +134,11 @@ HWY_INLINE void softmax(float* scores, std::int64_t seen, float* top,
 
 /// Dimensions d ... of the weighted values: positions in order, first those
 /// that all queries see, then each query's own rest.
-template <class Element, int n, int slice>
+template <class Element, int n, int slice, class Ahead>
 HWY_INLINE void weigh(const attention_tile& tile,
                       const chunk_view<Element>& view,
                       const score_rows& weights, const std::int64_t* seen,
-                      int d, float* out) {
+                      int d, float* out, Ahead&& ahead) {
   const int dim = tile.layout->head_dim;
   f32x16 acc[n][slice];
   for (auto& row : acc) {
@@ -131,6 +146,7 @@ HWY_INLINE void weigh(const attention_tile& tile,
   }
   std::int64_t shared = std::max<std::int64_t>(seen[0], 0);
   for (std::int64_t p = 0; p < shared; ++p) {
+    ahead(p);
     const Element* v =
         view.v(p / kv_block_tokens) + p % kv_block_tokens * dim + d;
     for (int s = 0; s < slice; ++s) {
@@ -155,10 +171,21 @@ HWY_INLINE void weigh(const attention_tile& tile,
   }
 }
 
+/// Blocks of a chunk that a tile's queries see.
+inline std::int64_t blocks_seen(const attention_piece& piece) {
+  const auto& tile = *piece.tile;
+  const std::int64_t seen = std::min<std::int64_t>(
+      tile.seen[tile.queries - 1] - piece.chunk * attention_chunk_positions,
+      attention_chunk_positions);
+  return (seen + kv_block_tokens - 1) / kv_block_tokens;
+}
+
 /// Queries first ... first + n - 1 of the tile.
 template <class Element, int n>
-void attend(const attention_tile& tile, int first, std::int64_t chunk,
+void attend(const attention_piece& work, int first, const attention_piece& next,
             attention_part& part) {
+  const attention_tile& tile = *work.tile;
+  const std::int64_t chunk = work.chunk;
   const chunk_view<Element> view{tile, chunk};
   std::int64_t seen[n];
   for (int t = 0; t < n; ++t) {
@@ -169,30 +196,15 @@ void attend(const attention_tile& tile, int first, std::int64_t chunk,
   alignas(64) score_rows scores;
   const std::int64_t blocks =
       (seen[n - 1] + kv_block_tokens - 1) / kv_block_tokens;
-  const std::int64_t piece =
-      static_cast<std::int64_t>(tile.layout->head_dim) * kv_block_tokens;
-  // K a few blocks ahead, V as early as its block's scores.
-  const auto prefetch = [&](std::int64_t block) {
-    if (block + prefetch_blocks < blocks) {
-      view.prefetch(view.k(block + prefetch_blocks), piece);
-    }
-    view.prefetch(view.v(block), piece);
-  };
-  for (std::int64_t b = 0; b < std::min(prefetch_blocks, blocks); ++b) {
-    view.prefetch(view.k(b), piece);
-  }
   std::int64_t j = 0;
   // Few queries: two blocks at a time, for enough independent chains.
   if constexpr (n <= 4) {
     for (; j + 2 <= blocks; j += 2) {
-      prefetch(j);
-      prefetch(j + 1);
-      score_blocks<Element, n, 2>(tile, first, view, j, scores);
+      score_blocks<Element, n, 2>(tile, first, view, j, blocks - 1, scores);
     }
   }
   for (; j < blocks; ++j) {
-    prefetch(j);
-    score_blocks<Element, n, 1>(tile, first, view, j, scores);
+    score_blocks<Element, n, 1>(tile, first, view, j, blocks - 1, scores);
   }
   for (int t = 0; t < n; ++t) {
     if (seen[t] > 0) {
@@ -201,34 +213,50 @@ void attend(const attention_tile& tile, int first, std::int64_t chunk,
     }
   }
   const int dim = tile.layout->head_dim;
+  // While V is read, the first K of the next chunk comes.
+  std::int64_t ahead_blocks =
+      next.tile != nullptr ? std::min(prefetch_blocks, blocks_seen(next)) : 0;
+  const chunk_view<Element> next_view =
+      ahead_blocks > 0 ? chunk_view<Element>{*next.tile, next.chunk} : view;
+  const auto ahead = [&](std::int64_t position) {
+    const std::int64_t block = position / kv_block_tokens;
+    const std::int64_t row = position % kv_block_tokens;
+    if (block < ahead_blocks) {
+      prefetch_row(next_view.k(block), row * dim, (row + 1) * dim);
+    }
+  };
   float* out = part.out + first * most_head_dim;
   int d = 0;
   for (; d + 2 * lane_count <= dim; d += 2 * lane_count) {
-    weigh<Element, n, 2>(tile, view, scores, seen, d, out);
+    weigh<Element, n, 2>(tile, view, scores, seen, d, out, ahead);
+    ahead_blocks = 0;
   }
-  if (d < dim) weigh<Element, n, 1>(tile, view, scores, seen, d, out);
+  if (d < dim) weigh<Element, n, 1>(tile, view, scores, seen, d, out, ahead);
 }
 
 template <class Element>
-void attend_any(const attention_tile& tile, std::int64_t chunk,
+void attend_any(const attention_piece& work, const attention_piece& next,
                 attention_part& part) {
   int t = 0;
-  const auto left = [&] { return tile.queries - t; };
+  const auto left = [&] { return work.tile->queries - t; };
+  const auto then = [&](int n) {
+    return n == left() ? next : attention_piece{};
+  };
 #if !VOUCH_EMULATED
-  if (left() == 8) return attend<Element, 8>(tile, 0, chunk, part);
-  for (; left() >= 4; t += 4) attend<Element, 4>(tile, t, chunk, part);
-  if (left() == 3) return attend<Element, 3>(tile, t, chunk, part);
-  if (left() == 2) return attend<Element, 2>(tile, t, chunk, part);
+  if (left() == 8) return attend<Element, 8>(work, 0, next, part);
+  for (; left() >= 4; t += 4) attend<Element, 4>(work, t, then(4), part);
+  if (left() == 3) return attend<Element, 3>(work, t, next, part);
+  if (left() == 2) return attend<Element, 2>(work, t, next, part);
 #endif
-  for (; left() > 0; ++t) attend<Element, 1>(tile, t, chunk, part);
+  for (; left() > 0; ++t) attend<Element, 1>(work, t, then(1), part);
 }
 
-void attend_chunk_on(const attention_tile& tile, std::int64_t chunk,
+void attend_chunk_on(const attention_piece& work, const attention_piece& next,
                      attention_part& part) {
-  if (tile.layout->type == dtype::f16) {
-    attend_any<std::uint16_t>(tile, chunk, part);
+  if (work.tile->layout->type == dtype::f16) {
+    attend_any<std::uint16_t>(work, next, part);
   } else {
-    attend_any<float>(tile, chunk, part);
+    attend_any<float>(work, next, part);
   }
 }
 
@@ -271,9 +299,9 @@ HWY_EXPORT(attend_chunk_on);
 HWY_EXPORT(combine_on);
 HWY_EXPORT(finish_on);
 
-void attend_chunk(const attention_tile& tile, std::int64_t chunk,
+void attend_chunk(const attention_piece& piece, const attention_piece& next,
                   attention_part& part) {
-  HWY_DYNAMIC_DISPATCH(attend_chunk_on)(tile, chunk, part);
+  HWY_DYNAMIC_DISPATCH(attend_chunk_on)(piece, next, part);
 }
 
 void begin_combine(const attention_tile& tile, attention_part& all) {

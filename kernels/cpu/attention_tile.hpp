@@ -40,8 +40,16 @@ struct attention_part {
   float out[tile_queries * most_head_dim];
 };
 
-/// One chunk of a tile. Queries that do not see it are left out.
-void attend_chunk(const attention_tile& tile, std::int64_t chunk,
+/// A chunk of a tile.
+struct attention_piece {
+  const attention_tile* tile = nullptr;
+  std::int64_t chunk = 0;
+};
+
+/// One chunk of a tile. Queries that do not see it are left out. `next`: what
+/// this thread will most likely do next, whose K is asked for in advance; may
+/// be empty.
+void attend_chunk(const attention_piece& piece, const attention_piece& next,
                   attention_part& part);
 /// Starts a running result, appends a chunk to it, writes the final rows.
 void begin_combine(const attention_tile& tile, attention_part& all);
