@@ -5,6 +5,7 @@
 #   make run ARGS='--port 9001'    arguments for `vouch serve`
 #   make test ARGS='-R tokenizer'  arguments for ctest
 #   make asan | tsan               the tests under the sanitizers
+#   make test-neon                 the kernels' tests for ARM, under qemu
 #   make bench                     build and run the benchmarks
 #   make compare                   build llama.cpp too, and run beside it
 #   make format | lint             clang-format; format check and clang-tidy
@@ -15,7 +16,7 @@ PREFIX ?= /usr/local
 ARGS ?=
 JOBS ?= $(shell nproc)
 
-.PHONY: run test build asan tsan bench compare format lint lint-format lint-tidy \
+.PHONY: run test build asan tsan test-neon bench compare format lint lint-format lint-tidy \
 	install clean dependencies
 
 run: dependencies
@@ -33,6 +34,9 @@ test: build
 
 asan tsan:
 	@$(MAKE) --no-print-directory test PRESET=$@
+
+test-neon:
+	@tools/test-neon $(ARGS)
 
 bench:
 	@$(MAKE) --no-print-directory build PRESET=bench

@@ -20,6 +20,7 @@
 #include "cli/signals.hpp"
 #include "engine/error.hpp"
 #include "http/server.hpp"
+#include "runtime/compute_cpus.hpp"
 #include "runtime/config_loader.hpp"
 #include "runtime/runtime.hpp"
 #include "runtime/settings.hpp"
@@ -46,6 +47,7 @@ const std::map<std::string_view, std::string_view> short_names = {
     {"model.name", "--model-name"},
     {"model.chat_template", "--chat-template"},
     {"engine.threads", "--threads"},
+    {"engine.cpu_list", "--cpu-list"},
     {"engine.kv_type", "--kv-type"},
     {"engine.kv_blocks", "--kv-blocks"},
     {"engine.kv_memory_mib", "--kv-memory-mib"},
@@ -208,6 +210,9 @@ int serve(const options& chosen) {
   check_open_files(settings.server.max_connections);
   // Before any thread starts, so that all of them leave the signals alone.
   signal_waiter signals;
+  // Nor do they run where the compute threads are to.
+  runtime::keep_off(runtime::compute_cpus(
+      settings.engine.cpu_list, settings.engine.threads, "engine.cpu_list"));
 
   caf::actor_system_config system_config;
   runtime::configure(system_config);

@@ -6,6 +6,7 @@
 
 #include "cli/progress_bar.hpp"
 #include "engine/error.hpp"
+#include "runtime/compute_cpus.hpp"
 
 namespace vouch::cli {
 
@@ -56,6 +57,8 @@ void add_generation_options(CLI::App& command, generation_options& into) {
       .add_option("--threads", into.threads, "Compute threads; 0: one a core")
       ->check(CLI::Range(0, 1024))
       ->capture_default_str();
+  command.add_option("--cpu-list", into.cpu_list,
+                     "CPUs of the compute threads, one each: 0-3,8");
   command.add_flag("-q,--quiet", into.quiet, "No statistics at the end");
   auto* group = command.add_option_group(
       "Sampling", "Absent: the model's own defaults, then those named here");
@@ -80,6 +83,10 @@ session::session(const generation_options& options) : options_(options) {
   settings.model.path = options.model;
   settings.model.chat_template = options.template_file;
   settings.engine.threads = options.threads;
+  settings.engine.cpu_list = options.cpu_list;
+  // Before any thread starts: those of this process but the compute threads.
+  runtime::keep_off(
+      runtime::compute_cpus(options.cpu_list, options.threads, "--cpu-list"));
   settings.engine.measure_costs = false;
   system_config_ = std::make_unique<caf::actor_system_config>();
   runtime::configure(*system_config_);

@@ -18,6 +18,7 @@ struct generation_options {
   std::string model;
   std::string template_file;
   std::int32_t threads = 0;
+  std::string cpu_list;
   std::int64_t max_tokens = -1;
   std::optional<double> temperature;
   std::optional<double> top_p;

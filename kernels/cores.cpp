@@ -69,19 +69,6 @@ int parse_cpu(std::string_view text, std::string_view entry) {
   return cpu;
 }
 
-std::string join(const std::vector<int>& cpus) {
-  std::ostringstream out;
-  for (std::size_t i = 0; i < cpus.size(); ++i) {
-    std::size_t last = i;
-    while (last + 1 < cpus.size() && cpus[last + 1] == cpus[last] + 1) ++last;
-    if (i > 0) out << ',';
-    out << cpus[i];
-    if (last > i) out << '-' << cpus[last];
-    i = last;
-  }
-  return out.str();
-}
-
 /// "max 100000" or "200000 100000": microseconds of CPU per period.
 int cores_by_quota(int otherwise) {
   std::ifstream file{"/sys/fs/cgroup/cpu.max"};
@@ -116,6 +103,19 @@ std::vector<int> allowed_cpus() {
   return cpus;
 }
 
+std::string cpu_list_text(const std::vector<int>& cpus) {
+  std::ostringstream out;
+  for (std::size_t i = 0; i < cpus.size(); ++i) {
+    std::size_t last = i;
+    while (last + 1 < cpus.size() && cpus[last + 1] == cpus[last] + 1) ++last;
+    if (i > 0) out << ',';
+    out << cpus[i];
+    if (last > i) out << '-' << cpus[last];
+    i = last;
+  }
+  return out.str();
+}
+
 std::vector<int> parse_cpu_list(std::string_view text,
                                 const std::vector<int>& allowed) {
   std::vector<int> cpus;
@@ -134,7 +134,7 @@ std::vector<int> parse_cpu_list(std::string_view text,
       const auto name = "CPU " + std::to_string(cpu);
       if (std::find(allowed.begin(), allowed.end(), cpu) == allowed.end()) {
         refuse(entry, name + " is not one this process may use (" +
-                          join(allowed) + ")");
+                          cpu_list_text(allowed) + ")");
       }
       if (std::find(cpus.begin(), cpus.end(), cpu) != cpus.end()) {
         refuse(entry, name + " is named twice");

@@ -21,6 +21,9 @@ std::vector<int> allowed_cpus();
 std::vector<int> parse_cpu_list(std::string_view text,
                                 const std::vector<int>& allowed);
 
+/// The same text the other way round: "0-3,8".
+std::string cpu_list_text(const std::vector<int>& cpus);
+
 /// From now on the thread runs on these CPUs only. Throws std::system_error.
 void pin_thread(std::thread& thread, int cpu);
 void pin_this_thread(const std::vector<int>& cpus);

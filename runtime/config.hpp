@@ -52,6 +52,8 @@ struct config {
   struct {
     /// 0: one a core.
     std::int32_t threads = 0;
+    /// The CPUs of the compute threads, "0-3,8"; empty: any.
+    std::string cpu_list;
     /// "f16" or "f32".
     std::string kv_type = "f16";
     /// 0: as many blocks as kv_memory_mib holds.

@@ -6,6 +6,7 @@
 
 #include "engine/config/toml_reader.hpp"
 #include "engine/error.hpp"
+#include "runtime/compute_cpus.hpp"
 #include "runtime/settings.hpp"
 
 namespace vouch::runtime {
@@ -118,6 +119,8 @@ config config_loader::finish() {
             " is more than server.max_body_bytes_in_flight = " +
             std::to_string(server.max_body_bytes_in_flight));
   }
+  compute_cpus(settings_.engine.cpu_list, settings_.engine.threads,
+               origin("engine.cpu_list") + ": engine.cpu_list");
   return settings_;
 }
 

@@ -17,6 +17,7 @@
 #include "kernels/dispatch.hpp"
 #include "kernels/thread_pool.hpp"
 #include "runtime/build_info.hpp"
+#include "runtime/compute_cpus.hpp"
 
 namespace vouch::runtime {
 namespace {
@@ -41,6 +42,8 @@ std::shared_ptr<const engine::chat_template> load_template(
 engine::cpu_executor_options executor_options(const config& settings) {
   engine::cpu_executor_options options;
   options.threads = settings.engine.threads;
+  options.cpus = compute_cpus(settings.engine.cpu_list, settings.engine.threads,
+                              "engine.cpu_list");
   options.kv_type = settings.engine.kv_type == "f32" ? kernels::dtype::f32
                                                      : kernels::dtype::f16;
   options.blocks = settings.engine.kv_blocks;
@@ -67,6 +70,21 @@ model_info describe(const config& settings, const engine::checkpoint& source,
                      std::chrono::system_clock::now().time_since_epoch())
                      .count();
   return info;
+}
+
+/// By as many threads, on the same CPUs, as will compute: they touch the
+/// weights first.
+std::shared_ptr<engine::model> load_weights(
+    const engine::checkpoint& source,
+    const engine::cpu_executor_options& options,
+    const std::function<void(double)>& progress) {
+  const bool pinned = !options.cpus.empty();
+  const kernels::scoped_pin pin{pinned ? options.cpus.front() : -1};
+  const int threads =
+      pinned ? static_cast<int>(options.cpus.size()) : options.threads;
+  kernels::thread_pool pool{threads > 0 ? threads : kernels::available_cores(),
+                            options.cpus};
+  return engine::load_model(source, pool, progress);
 }
 
 /// Serving does without them, so a failure is no reason not to serve.
@@ -102,12 +120,9 @@ components load_components(const config& settings,
   out.parts.vocab_size = source->config().vocab_size;
   out.info = describe(settings, *source, out.parts.chat_template != nullptr);
 
-  kernels::thread_pool pool{settings.engine.threads > 0
-                                ? settings.engine.threads
-                                : kernels::available_cores()};
-  const std::shared_ptr<engine::model> weights =
-      engine::load_model(*source, pool, progress);
-  out.parts.make_executor = [weights, options = executor_options(settings)] {
+  auto options = executor_options(settings);
+  const auto weights = load_weights(*source, options, progress);
+  out.parts.make_executor = [weights, options = std::move(options)] {
     try {
       return std::shared_ptr<engine::executor>{
           engine::make_cpu_executor(weights, options)};

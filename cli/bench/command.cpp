@@ -69,6 +69,8 @@ void add_bench(CLI::App& app, action& chosen) {
       ->capture_default_str();
   command->add_option("--threads", o.threads, "Compute threads; 0: one a core")
       ->check(CLI::Range(0, 1024));
+  command->add_option("--cpu-list", o.cpu_list,
+                      "CPUs of the compute threads, one each: 0-3,8");
   command->add_option("--target", o.target,
                       "Instruction set of the kernels (the best)");
   command->add_option("--kv-type", o.kv_type, "f16 or f32")

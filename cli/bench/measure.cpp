@@ -17,6 +17,7 @@
 #include "kernels/kv_layout.hpp"
 #include "kernels/machine_limits.hpp"
 #include "kernels/matmul.hpp"
+#include "runtime/compute_cpus.hpp"
 
 namespace vouch::cli::bench {
 
@@ -228,8 +229,11 @@ std::shared_ptr<engine::model> load(const options& chosen,
 results measure(const options& chosen) {
   results found;
   found.path = chosen.model;
-  found.threads =
-      chosen.threads > 0 ? chosen.threads : kernels::available_cores();
+  const auto cpus =
+      runtime::compute_cpus(chosen.cpu_list, chosen.threads, "--cpu-list");
+  found.threads = chosen.threads > 0 ? chosen.threads
+                  : cpus.empty()     ? kernels::available_cores()
+                                     : static_cast<int>(cpus.size());
   const auto source = engine::open_checkpoint(chosen.model);
   const auto& config = source->config();
   found.model = source->default_name();
@@ -244,11 +248,13 @@ results measure(const options& chosen) {
   const auto work = count_multiply_adds(*source);
   found.row_multiply_adds = static_cast<std::uint64_t>(work.row);
 
-  kernels::thread_pool pool{found.threads};
+  const kernels::scoped_pin pin{cpus.empty() ? -1 : cpus.front()};
+  kernels::thread_pool pool{found.threads, cpus};
   const auto model = load(chosen, pool, found);
   found.weight_bytes = model->weight_bytes();
   auto settings = planned.room();
   settings.threads = found.threads;
+  settings.cpus = cpus;
   settings.kv_type = kv_type;
   {
     const kernels::read_probe probe{kernels::read_probe::enough_bytes(), pool};

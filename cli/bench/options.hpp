@@ -28,6 +28,7 @@ struct options {
   std::string target;
   std::string kv_type = "f16";
   std::int32_t threads = 0;
+  std::string cpu_list;
   std::int32_t repeat = 5;
   /// Steps of a figure in each round.
   std::int32_t tokens = 32;

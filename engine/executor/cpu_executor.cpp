@@ -65,11 +65,16 @@ class cpu_executor final : public executor {
   cpu_executor(std::shared_ptr<model> weights, cpu_executor_options options)
       : limits_{limits_of(weights->config(), options)} {
     if (options.threads == 0) {
-      options.threads = kernels::available_cores();
+      options.threads = options.cpus.empty()
+                            ? kernels::available_cores()
+                            : static_cast<int>(options.cpus.size());
     }
     description_ = "cpu " + kernels::active_target() + ", " +
                    std::to_string(options.threads) +
                    (options.threads == 1 ? " thread" : " threads");
+    if (!options.cpus.empty()) {
+      description_ += " on CPUs " + kernels::cpu_list_text(options.cpus);
+    }
     // The pool is made by the thread that will call it, so that this thread is
     // one of its members; a failure is rethrown here.
     std::promise<void> ready;
@@ -186,6 +191,9 @@ class cpu_executor final : public executor {
     std::unique_ptr<step_runner> runner;
     try {
       set_float_mode();
+      if (!options.cpus.empty()) {
+        kernels::pin_this_thread({options.cpus.front()});
+      }
       runner =
           std::make_unique<step_runner>(std::move(weights), options, limits_);
     } catch (...) {

@@ -78,6 +78,9 @@ class executor {
 struct cpu_executor_options {
   /// Compute threads; 0: one a core.
   int threads = 0;
+  /// Thread t runs on cpus[t] only, the executor's own thread being 0; as many
+  /// as threads. Empty: where the system puts them.
+  std::vector<int> cpus;
   kernels::dtype kv_type = kernels::dtype::f16;
   /// KV blocks; 0: as many as fit `kv_bytes`.
   std::int32_t blocks = 0;

@@ -201,7 +201,9 @@ class Bench(unittest.TestCase):
                 (["--contexts", "1024"], "--contexts: 1024"),
                 (["--contexts", "8"], "--contexts: 8"),
                 (["--target", "Z80"], "Z80"),
-                (["--threads", "-1"], "--threads")):
+                (["--threads", "-1"], "--threads"),
+                (["--cpu-list", "1-0"], "--cpu-list: '1-0'"),
+                (["--cpu-list", "0", "--threads", "2"], "1 CPU for 2")):
             got = run("bench", TINY, *arguments)
             self.assertEqual(got.returncode, 2, arguments)
             self.assertIn(wrong, got.stderr.decode())
@@ -330,6 +332,24 @@ class Check(unittest.TestCase):
             got = run("template", "--template", pipe, stdin=b"[]")
             writer.join()
             self.assertEqual(got.stdout, b"0", got.stderr)
+
+    def test_cpu_lists_that_cannot_be_exit_2(self):
+        cpu = min(os.sched_getaffinity(0))
+        for arguments, wrong in (
+                (["--cpu-list", "x"], "engine.cpu_list: 'x': expected a CPU"),
+                (["--cpu-list", "16000"], "CPU 16000 is not one this process"),
+                (["--cpu-list", f"{cpu},{cpu}"], f"CPU {cpu} is named twice"),
+                (["--cpu-list", cpu, "--threads", 2],
+                 "1 CPU for 2 compute threads")):
+            got = run("serve", "--check", *arguments)
+            self.assertEqual(got.returncode, 2, arguments)
+            self.assertIn(wrong, got.stderr.decode())
+            got = run("generate", "--model", TINY, *arguments, "Hi")
+            self.assertEqual(got.returncode, 2, arguments)
+            self.assertIn(wrong.removeprefix("engine.cpu_list: "),
+                          got.stderr.decode())
+        got = run("generate", "--model", TINY, "--cpu-list", cpu, "-n", 4, "Hi")
+        self.assertEqual(got.returncode, 0, got.stderr)
 
     def test_empty_keys_never_open_the_server(self):
         for arguments, env in ((["--api-key", ""], {}),

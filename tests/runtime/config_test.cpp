@@ -1,12 +1,17 @@
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <map>
 #include <optional>
 #include <string>
+#include <thread>
+#include <vector>
 
 #include <gtest/gtest.h>
 
 #include "engine/error.hpp"
+#include "kernels/cores.hpp"
+#include "runtime/compute_cpus.hpp"
 #include "runtime/config_loader.hpp"
 #include "runtime/settings.hpp"
 
@@ -94,6 +99,42 @@ TEST_F(ConfigTest, FileErrorsNameFileLineAndKey) {
             file +
                 ":2: server.max_body_bytes = 8388608 is more than "
                 "server.max_body_bytes_in_flight = 1024");
+}
+
+TEST_F(ConfigTest, CpuListNamesCpusOfThisProcessOneForEachThread) {
+  const auto cpu = std::to_string(kernels::allowed_cpus().front());
+  config_loader loader;
+  loader.set("engine.cpu_list", cpu, "--cpu-list");
+  EXPECT_EQ(loader.finish().engine.cpu_list, cpu);
+  const auto file = (folder_ / "server.toml").string();
+  EXPECT_EQ(
+      failure_of("[engine]\ncpu_list = \"" + cpu + "\"\nthreads = 3\n"),
+      file + ":2: engine.cpu_list: '" + cpu + "': 1 CPU for 3 compute threads");
+  EXPECT_EQ(failure_of("[engine]\ncpu_list = \"3-1\"\n"),
+            file + ":2: engine.cpu_list: '3-1': the range runs backwards");
+  EXPECT_NE(failure_of("[engine]\ncpu_list = \"16000\"\n")
+                .find("CPU 16000 is not one this process may use ("),
+            std::string::npos);
+}
+
+TEST(ComputeCpus, OneForEachThreadInTheOrderListed) {
+  const auto cpus = kernels::allowed_cpus();
+  auto listed = cpus;
+  std::reverse(listed.begin(), listed.end());
+  const std::string text = kernels::cpu_list_text(listed);
+  EXPECT_EQ(compute_cpus(text, 0, "x"), listed);
+  EXPECT_EQ(compute_cpus(text, 1, "x"), std::vector{listed.front()});
+  EXPECT_EQ(compute_cpus("", 4, "x"), std::vector<int>{});
+  // What keeps off the listed ones still may list them.
+  std::thread{[&] {
+    keep_off(listed);  // all of them: there are no others to go to
+    EXPECT_EQ(kernels::allowed_cpus(), cpus);
+    if (cpus.size() < 2) return;
+    keep_off({cpus.front()});
+    EXPECT_EQ(kernels::allowed_cpus(),
+              (std::vector<int>{cpus.begin() + 1, cpus.end()}));
+    EXPECT_EQ(compute_cpus(text, 0, "x"), listed);
+  }}.join();
 }
 
 TEST_F(ConfigTest, TextErrorsNameTheFlagOrTheVariable) {

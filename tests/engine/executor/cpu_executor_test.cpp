@@ -1,9 +1,12 @@
+#include <algorithm>
+#include <future>
 
 #include <gtest/gtest.h>
 
 #include "engine/executor/executor.hpp"
 #include "engine/executor/step_runner.hpp"
 #include "engine/sampling/pick.hpp"
+#include "kernels/cores.hpp"
 #include "tests/engine/executor/cpu_executor_fixture.hpp"
 
 namespace vouch::engine {
@@ -19,6 +22,23 @@ TEST_F(cpu_executor_test, ReportsItsLimits) {
   EXPECT_EQ(device->limits().context, 512);
   EXPECT_EQ(device->description().rfind("cpu ", 0), 0U);
   EXPECT_NE(device->description().find(", 3 threads"), std::string::npos);
+}
+
+TEST_F(cpu_executor_test, RunsOnTheCpusItIsGiven) {
+  auto cpus = kernels::allowed_cpus();
+  std::reverse(cpus.begin(), cpus.end());
+  cpus.resize(std::min<std::size_t>(cpus.size(), 2));
+  cpu_executor_options options;
+  options.threads = static_cast<int>(cpus.size());
+  options.cpus = cpus;
+  start(options);
+  EXPECT_NE(device->description().find(" on CPUs "), std::string::npos)
+      << device->description();
+  open(1, 3);
+  std::promise<std::vector<int>> own;
+  device->submit(make_step(1, {prefill(1, 0, {1, 2, 3}, block_range(0, 1))}),
+                 [&](step_result) { own.set_value(kernels::allowed_cpus()); });
+  EXPECT_EQ(own.get_future().get(), std::vector{cpus.front()});
 }
 
 TEST(step_runner_test, GivesBackTheLogitsOfAScoredPrompt) {
