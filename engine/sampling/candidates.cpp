@@ -5,7 +5,7 @@
 #include <cmath>
 #include <limits>
 
-#include "engine/sampling/fixed_math.hpp"
+#include "kernels/softmax_weights.hpp"
 
 namespace vouch::engine {
 
@@ -37,56 +37,29 @@ void gather(std::span<const float> row, float threshold,
     }
     for (std::size_t i = begin; i < end; ++i) {
       if (row[i] >= threshold && row[i] != minus_infinity) {
-        out.push_back({row[i], static_cast<token_id>(i)});
+        out.push_back({row[i], static_cast<token_id>(i), 0.0F});
       }
     }
   }
 }
 
-std::uint64_t mass_of(std::span<const candidate> candidates,
-                      const weighing& weigh) {
+std::uint64_t mass_of(std::span<const candidate> candidates) {
   std::uint64_t sum = 0;
   for (const auto& c : candidates) {
-    sum += weigh.mass(c.value);
-  }
-  return sum;
-}
-
-std::uint64_t mass_of(std::span<const float> row, const weighing& weigh) {
-  constexpr std::size_t block = 256;
-  float weights[block];
-  std::uint64_t sum = 0;
-  for (std::size_t begin = 0; begin < row.size(); begin += block) {
-    const std::size_t count = std::min(block, row.size() - begin);
-    weigh.weights(row.data() + begin, count, weights);
-    // The same units as weighing::mass, in two halves of 20 bits, because
-    // vectors convert to 32-bit integers only; every step is exact.
-    std::int32_t high = 0;
-    std::int32_t low = 0;
-    for (std::size_t i = 0; i < count; ++i) {
-      const float scaled = weights[i] * 0x1p20F;
-      const auto whole = static_cast<std::int32_t>(scaled);
-      high += whole;
-      low += static_cast<std::int32_t>((scaled - static_cast<float>(whole)) *
-                                       0x1p20F);
-    }
-    sum += (static_cast<std::uint64_t>(high) << 20) +
-           static_cast<std::uint64_t>(low);
+    sum += kernels::softmax_mass(c.weight);
   }
   return sum;
 }
 
 /// Keeps the first candidates whose mass reaches `target`, which the whole
 /// list reaches. Quickselect by mass: each pass halves what is undecided.
-void keep_mass(std::vector<candidate>& candidates, const weighing& weigh,
-               std::uint64_t target) {
+void keep_mass(std::vector<candidate>& candidates, std::uint64_t target) {
   auto first = candidates.begin();
   auto last = candidates.end();
   while (last - first > 1) {
     const auto middle = first + (last - first) / 2;
     std::nth_element(first, middle, last, before);
-    const auto upper =
-        mass_of(std::span<const candidate>{first, middle}, weigh);
+    const auto upper = mass_of(std::span<const candidate>{first, middle});
     if (upper >= target) {
       last = middle;
     } else {
@@ -102,10 +75,10 @@ void keep_mass(std::vector<candidate>& candidates, const weighing& weigh,
 void take_wide_nucleus(std::span<const float> row, const weighing& weigh,
                        std::uint64_t target, std::vector<candidate>& out) {
   constexpr float steps_per_unit = 8.0F;
+  constexpr float farthest = 87.0F;
   constexpr auto steps =
-      static_cast<std::size_t>(-fixed_math::exp_floor * steps_per_unit) + 1;
+      static_cast<std::size_t>(farthest * steps_per_unit) + 1;
   constexpr std::size_t block = 256;
-  float distances[block];
   thread_local std::vector<std::uint16_t> step_of;
   step_of.resize(row.size());
   std::array<std::uint64_t, steps> masses{};
@@ -113,13 +86,12 @@ void take_wide_nucleus(std::span<const float> row, const weighing& weigh,
     const std::size_t count = std::min(block, row.size() - begin);
     float weights[block];
     weigh.weights(row.data() + begin, count, weights);
-    weigh.exponents(row.data() + begin, count, distances);
     for (std::size_t i = 0; i < count; ++i) {
+      const float distance = std::min(-weigh.scaled(row[begin + i]), farthest);
       const auto step = static_cast<std::uint16_t>(
-          static_cast<std::int32_t>(distances[i] * -steps_per_unit));
+          static_cast<std::int32_t>(distance * steps_per_unit));
       step_of[begin + i] = step;
-      masses[step] += static_cast<std::uint64_t>(
-          static_cast<std::int64_t>(weights[i] * 0x1p40F));
+      masses[step] += kernels::softmax_mass(weights[i]);
     }
   }
   std::size_t last = 0;
@@ -133,32 +105,36 @@ void take_wide_nucleus(std::span<const float> row, const weighing& weigh,
   for (std::size_t i = 0; i < row.size(); ++i) {
     if (step_of[i] <= last && row[i] != minus_infinity) {
       (step_of[i] < last ? out : undecided)
-          .push_back({row[i], static_cast<token_id>(i)});
+          .push_back({row[i], static_cast<token_id>(i), 0.0F});
     }
   }
-  keep_mass(undecided, weigh, target);
+  weigh_all(undecided, weigh);
+  keep_mass(undecided, target);
+  weigh_all(out, weigh);
   out.insert(out.end(), undecided.begin(), undecided.end());
 }
 
 }  // namespace
 
-void weighing::exponents(const float* values, std::size_t n, float* out) const {
-  const weighing self = *this;  // out may not alias it
-  for (std::size_t i = 0; i < n; ++i) {
-    out[i] = fixed_math::clamp_exponent(self.scaled(values[i]));
-  }
-}
-
 void weighing::weights(const float* values, std::size_t n, float* out) const {
-  exponents(values, n, out);
-  for (std::size_t i = 0; i < n; ++i) {
-    out[i] = fixed_math::exp_clamped(out[i]);
-  }
+  kernels::softmax_weights(values, static_cast<std::int64_t>(n), largest,
+                           temperature, out);
 }
 
-std::uint64_t weighing::mass(float value) const {
-  return static_cast<std::uint64_t>(
-      static_cast<std::int64_t>(weight(value) * 0x1p40F));
+void weigh_all(std::vector<candidate>& candidates, const weighing& weigh) {
+  constexpr std::size_t block = 256;
+  float values[block];
+  float weights[block];
+  for (std::size_t begin = 0; begin < candidates.size(); begin += block) {
+    const std::size_t count = std::min(block, candidates.size() - begin);
+    for (std::size_t i = 0; i < count; ++i) {
+      values[i] = candidates[begin + i].value;
+    }
+    weigh.weights(values, count, weights);
+    for (std::size_t i = 0; i < count; ++i) {
+      candidates[begin + i].weight = weights[i];
+    }
+  }
 }
 
 void take_top(std::span<const float> row, std::size_t count,
@@ -205,14 +181,20 @@ void take_top(std::span<const float> row, std::size_t count,
 
 void take_nucleus(std::span<const float> row, const weighing& weigh,
                   float top_p, std::vector<candidate>& out) {
-  const std::uint64_t target = nucleus_target(mass_of(row, weigh), top_p);
+  const std::uint64_t total =
+      kernels::softmax_mass(row.data(), static_cast<std::int64_t>(row.size()),
+                            weigh.largest, weigh.temperature);
+  const std::uint64_t target = nucleus_target(total, top_p);
   // Usually few candidates, near the largest, carry nearly everything.
   constexpr float near = 6.0F;
   constexpr std::size_t few = 1024;
   out.clear();
   gather(row, weigh.largest - near * weigh.temperature, out);
-  if (out.size() <= few && mass_of(out, weigh) >= target) {
-    keep_mass(out, weigh, target);
+  if (out.size() <= few) {
+    weigh_all(out, weigh);
+  }
+  if (out.size() <= few && mass_of(out) >= target) {
+    keep_mass(out, target);
   } else {
     take_wide_nucleus(row, weigh, target, out);
   }
@@ -220,8 +202,8 @@ void take_nucleus(std::span<const float> row, const weighing& weigh,
 
 void cut_nucleus(std::vector<candidate>& candidates, const weighing& weigh,
                  float top_p) {
-  keep_mass(candidates, weigh,
-            nucleus_target(mass_of(candidates, weigh), top_p));
+  weigh_all(candidates, weigh);
+  keep_mass(candidates, nucleus_target(mass_of(candidates), top_p));
 }
 
 }  // namespace vouch::engine

@@ -4,7 +4,6 @@
 #include <span>
 #include <vector>
 
-#include "engine/sampling/fixed_math.hpp"
 #include "engine/types.hpp"
 
 namespace vouch::engine {
@@ -13,6 +12,8 @@ namespace vouch::engine {
 struct candidate {
   float value = 0.0F;
   token_id token = -1;
+  /// Set where the candidates of a nucleus are weighed.
+  float weight = 0.0F;
 };
 
 /// The order of candidates everywhere: value descending, then id ascending.
@@ -21,20 +22,13 @@ inline bool before(const candidate& a, const candidate& b) {
 }
 
 /// Turns a value into its weight exp((value - largest) / temperature), a
-/// float32 in (0, 1] that is 1 for the largest and never below exp(-87).
+/// float32 in [0, 1] that is 1 for the largest (kernels/softmax_weights.hpp).
 struct weighing {
   float largest = 0.0F;
   float temperature = 1.0F;
 
   float scaled(float value) const { return (value - largest) / temperature; }
-  float weight(float value) const { return fixed_math::exp(scaled(value)); }
-  /// scaled(), not below fixed_math::exp_floor, of n values.
-  void exponents(const float* values, std::size_t n, float* out) const;
-  /// Weights of n values, vectorised; the same bytes as one by one.
   void weights(const float* values, std::size_t n, float* out) const;
-  /// The weight in units of 2^-40, rounded down. Sums of these are exact, so a
-  /// nucleus does not depend on the order in which candidates were added up.
-  std::uint64_t mass(float value) const;
 };
 
 /// The `count` first candidates of `row` in order, sorted. Minus infinity is
@@ -42,12 +36,16 @@ struct weighing {
 void take_top(std::span<const float> row, std::size_t count,
               std::vector<candidate>& out);
 
+/// Gives the candidates their weights.
+void weigh_all(std::vector<candidate>& candidates, const weighing& weigh);
+
 /// The first candidates of `row`, up to and including the one with which their
-/// share of the whole row's mass reaches top_p; in no particular order.
+/// share of the whole row's mass reaches top_p; in no particular order, with
+/// their weights.
 void take_nucleus(std::span<const float> row, const weighing& weigh,
                   float top_p, std::vector<candidate>& out);
 
-/// The same cut on candidates already chosen.
+/// The same cut on candidates already chosen, which gives them their weights.
 void cut_nucleus(std::vector<candidate>& candidates, const weighing& weigh,
                  float top_p);
 

@@ -7,8 +7,8 @@
 
 #include "engine/sampling/adjust.hpp"
 #include "engine/sampling/candidates.hpp"
-#include "engine/sampling/fixed_math.hpp"
 #include "engine/sampling/noise.hpp"
+#include "kernels/exp.hpp"
 #include "kernels/log_softmax.hpp"
 
 namespace vouch::engine {
@@ -52,18 +52,18 @@ class race {
       winner_ = token;
       score_ = score;
       const double decay =
-          fixed_math::exp(static_cast<float>(score > 0.0 ? -score : score));
+          kernels::exp_f32(static_cast<float>(score > 0.0 ? -score : score));
       scale_ = score > 0.0 ? 1.0 / decay : decay;
     }
   }
-  void enter(const candidate& c) {
-    enter(c.token, c.value, noise_.bits(c.token));
+  void enter(token_id token, float value) {
+    enter(token, value, noise_.bits(token));
   }
 
   /// False only where the candidate certainly loses, told without logarithms:
   /// -log u >= 1 - u, so its score is at most scaled - log(1 - u). The margin
-  /// covers the rounding of both sides. A value of minus infinity has weight
-  /// 1.6e-38 at most and never may win.
+  /// covers the rounding of both sides. A value of minus infinity has weight 0
+  /// and never may win.
   bool may_win(float weight, std::uint32_t bits) const {
     const double gap = (4294967295.5 - static_cast<double>(bits)) * 0x1p-32;
     return gap * scale_ <= static_cast<double>(weight) * 1.001;
@@ -87,7 +87,7 @@ token_id draw_from_row(std::span<const float> row, std::size_t largest,
   constexpr std::size_t block = 32;
   race runners{weigh, noise};
   // The likeliest first: it sets a bar that most others cannot reach.
-  runners.enter({row[largest], static_cast<token_id>(largest)});
+  runners.enter(static_cast<token_id>(largest), row[largest]);
   float weights[block];
   std::uint32_t bits[block];
   for (std::size_t begin = 0; begin < row.size(); begin += block) {
@@ -122,16 +122,17 @@ token_id draw(std::span<const float> row, std::size_t largest,
     take_top(row, static_cast<std::size_t>(params.top_k), candidates);
     if (has_top_p) {
       cut_nucleus(candidates, weigh, params.top_p);
+    } else {
+      weigh_all(candidates, weigh);
     }
   } else {
     take_nucleus(row, weigh, params.top_p, candidates);
   }
   race runners{weigh, noise};
-  runners.enter({row[largest], static_cast<token_id>(largest)});
+  runners.enter(static_cast<token_id>(largest), row[largest]);
   for (const auto& c : candidates) {
-    const float weight = weigh.weight(c.value);
     const std::uint32_t bits = noise.bits(c.token);
-    if (weight >= params.min_p && runners.may_win(weight, bits)) {
+    if (c.weight >= params.min_p && runners.may_win(c.weight, bits)) {
       runners.enter(c.token, c.value, bits);
     }
   }

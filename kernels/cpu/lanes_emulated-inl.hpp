@@ -100,6 +100,10 @@ HWY_INLINE f32x16 from_bits(i32x16 a) {
 HWY_INLINE f32x16 to_float(i32x16 a) {
   VOUCH_EACH(f32x16, static_cast<float>(a.v[i]));
 }
+/// Towards zero; in range.
+HWY_INLINE i32x16 to_int(f32x16 a) {
+  VOUCH_EACH(i32x16, static_cast<std::int32_t>(a.v[i]));
+}
 HWY_INLINE i32x16 operator+(i32x16 a, i32x16 b) {
   VOUCH_EACH(i32x16, VOUCH_WRAP(a.v[i], +, b.v[i]));
 }

@@ -116,6 +116,10 @@ HWY_INLINE f32x16 from_bits(i32x16 a) {
 HWY_INLINE f32x16 to_float(i32x16 a) {
   VOUCH_EACH(f32x16, hn::ConvertTo(d_f32(), a.v[i]));
 }
+/// Towards zero; in range.
+HWY_INLINE i32x16 to_int(f32x16 a) {
+  VOUCH_EACH(i32x16, hn::ConvertTo(d_i32(), a.v[i]));
+}
 HWY_INLINE i32x16 operator+(i32x16 a, i32x16 b) {
   VOUCH_EACH(i32x16, hn::Add(a.v[i], b.v[i]));
 }

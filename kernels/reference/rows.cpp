@@ -9,6 +9,7 @@
 #include "kernels/log_softmax.hpp"
 #include "kernels/rms_norm.hpp"
 #include "kernels/rope.hpp"
+#include "kernels/softmax_weights.hpp"
 
 namespace vouch::kernels::reference {
 
@@ -80,6 +81,22 @@ std::int64_t argmax(const float* values, std::int64_t n) {
     if (values[i] > values[best]) best = i;
   }
   return best;
+}
+
+void softmax_weights(const float* x, std::int64_t n, float largest,
+                     float temperature, float* out) {
+  for (std::int64_t i = 0; i < n; ++i) {
+    out[i] = exp_f32((x[i] - largest) / temperature);
+  }
+}
+
+std::uint64_t softmax_mass(const float* x, std::int64_t n, float largest,
+                           float temperature) {
+  std::uint64_t total = 0;
+  for (std::int64_t i = 0; i < n; ++i) {
+    total += kernels::softmax_mass(exp_f32((x[i] - largest) / temperature));
+  }
+  return total;
 }
 
 }  // namespace vouch::kernels::reference

@@ -6,6 +6,7 @@
 #include "kernels/log_softmax.hpp"
 #include "kernels/rms_norm.hpp"
 #include "kernels/rope.hpp"
+#include "kernels/softmax_weights.hpp"
 #include "tests/kernels/kernel_test.hpp"
 #include "tests/support/row_check.hpp"
 
@@ -184,6 +185,38 @@ TEST(elementwise, a_bias_reaches_every_row_and_nothing_between) {
     auto y = x;
     add_bias(y.data(), bias.data(), 33, n, stride, pool);
     EXPECT_EQ(y, expected);
+  });
+}
+
+TEST(softmax_weights, equal_the_reference_in_bytes) {
+  for (std::int64_t n : {1, 15, 16, 17, 1023, 1024, 1025, 49152}) {
+    auto x = random_floats(static_cast<std::size_t>(n), 61, 9.0F);
+    x.front() = -std::numeric_limits<float>::infinity();
+    x.back() = 40.0F;
+    for (float temperature : {0.8F, 1.0F, 0.01F, 50.0F}) {
+      std::vector<float> expected(x.size());
+      reference::softmax_weights(x.data(), n, 40.0F, temperature,
+                                 expected.data());
+      const auto mass =
+          reference::softmax_mass(x.data(), n, 40.0F, temperature);
+      EXPECT_EQ(expected.back(), 1.0F);
+      EXPECT_GE(mass, std::uint64_t{1} << 40U);
+      on_every_target([&] {
+        std::vector<float> y(x.size());
+        softmax_weights(x.data(), n, 40.0F, temperature, y.data());
+        EXPECT_EQ(vouch::test::first_difference(y.data(), expected.data(), n),
+                  -1);
+        EXPECT_EQ(softmax_mass(x.data(), n, 40.0F, temperature), mass);
+      });
+    }
+  }
+}
+
+TEST(softmax_weights, a_full_row_of_the_largest_does_not_overflow) {
+  const std::vector<float> x(262144, 3.0F);
+  on_every_target([&] {
+    EXPECT_EQ(softmax_mass(x.data(), 262144, 3.0F, 0.7F),
+              std::uint64_t{262144} << 40U);
   });
 }
 

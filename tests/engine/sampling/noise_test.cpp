@@ -62,17 +62,6 @@ TEST(Noise, GumbelMatchesTheLibraryAndStaysInRange) {
   EXPECT_LT(row_noise::gumbel(0xffffffffU), 22.9);
 }
 
-TEST(FixedMath, ExpMatchesTheLibrary) {
-  EXPECT_EQ(fixed_math::exp(0.0F), 1.0F);
-  EXPECT_NEAR(fixed_math::exp(-87.0F), std::exp(-87.0), 1e-44);
-  EXPECT_EQ(fixed_math::exp(-INFINITY), fixed_math::exp(-87.0F));
-  EXPECT_EQ(fixed_math::exp(-88.0F), fixed_math::exp(-87.0F));
-  for (float x = -86.99F; x <= 0.0F; x += 0.00173F) {
-    const double expected = std::exp(static_cast<double>(x));
-    ASSERT_NEAR(fixed_math::exp(x) / expected, 1.0, 3e-7) << x;
-  }
-}
-
 TEST(FixedMath, LogMatchesTheLibrary) {
   EXPECT_EQ(fixed_math::log(1.0), 0.0);
   for (double x = 1e-12; x < 1e3; x *= 1.00371) {

@@ -8,9 +8,9 @@
 #include <span>
 #include <vector>
 
-#include "engine/sampling/fixed_math.hpp"
 #include "engine/sampling/noise.hpp"
 #include "engine/sampling/pick.hpp"
+#include "kernels/exp.hpp"
 
 namespace vouch::test {
 
@@ -77,8 +77,8 @@ inline engine::token_id naive_pick(std::span<const float> logits,
   }
   if (params.top_p < 1) {
     const auto mass = [&](token_id t) {
-      return std::floor(
-          static_cast<double>(engine::fixed_math::exp(scaled(t))) * 0x1p40);
+      return std::floor(static_cast<double>(kernels::exp_f32(scaled(t))) *
+                        0x1p40);
     };
     double total = 0;
     for (const token_id t : order) {
@@ -96,8 +96,7 @@ inline engine::token_id naive_pick(std::span<const float> logits,
     order.resize(kept);
   }
   std::erase_if(order, [&](token_id t) {
-    return engine::fixed_math::exp(scaled(t)) < params.min_p ||
-           std::isinf(value(t));
+    return kernels::exp_f32(scaled(t)) < params.min_p || std::isinf(value(t));
   });
   const engine::row_noise noise{params.seed, params.choice, context.position};
   std::sort(order.begin(), order.end());

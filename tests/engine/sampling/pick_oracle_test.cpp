@@ -110,7 +110,7 @@ TEST(Candidates, TopEqualsAFullSort) {
     std::vector<candidate> all;
     for (std::size_t t = 0; t < n; ++t) {
       if (!std::isinf(row[t])) {
-        all.push_back({row[t], static_cast<token_id>(t)});
+        all.push_back({row[t], static_cast<token_id>(t), 0.0F});
       }
     }
     std::sort(all.begin(), all.end(), before);
