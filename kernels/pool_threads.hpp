@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <pthread.h>
 #include <sched.h>
 #include <thread>
 #include <vector>
@@ -100,6 +101,7 @@ class pool_threads {
 
   void work(int me) {
     const default_float_modes modes;
+    pthread_setname_np(pthread_self(), "vouch.compute");
     std::uint64_t last = 0;
     for (;;) {
       last = wait_for_job(me, last);

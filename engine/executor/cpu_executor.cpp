@@ -4,6 +4,7 @@
 #include <functional>
 #include <future>
 #include <mutex>
+#include <pthread.h>
 #include <stdexcept>
 #include <thread>
 #include <utility>
@@ -191,6 +192,7 @@ class cpu_executor final : public executor {
     std::unique_ptr<step_runner> runner;
     try {
       set_float_mode();
+      pthread_setname_np(pthread_self(), "vouch.compute");
       if (!options.cpus.empty()) {
         kernels::pin_this_thread({options.cpus.front()});
       }

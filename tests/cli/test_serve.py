@@ -65,6 +65,20 @@ class Lifecycle(unittest.TestCase):
                 self.assertIn("second signal", server.output())
                 self.assertIn("requests were cut", server.output())
 
+    def test_idle_costs_no_cpu(self):
+        with Server(TINY, "--threads", 2) as server:
+            stream(server, "/v1/completions", {"prompt": "a", "max_tokens": 8})
+            time.sleep(0.3)
+
+            def cpu_seconds():
+                stat = pathlib.Path(f"/proc/{server.process.pid}/stat")
+                fields = stat.read_text().rpartition(")")[2].split()
+                ticks = int(fields[11]) + int(fields[12])
+                return ticks / os.sysconf("SC_CLK_TCK")
+            before = cpu_seconds()
+            time.sleep(1)
+            self.assertLess(cpu_seconds() - before, 0.1)
+
     def test_prints_a_curl_line(self):
         with Server() as server:
             self.assertIn(f"curl -s http://127.0.0.1:{server.port}/v1/",

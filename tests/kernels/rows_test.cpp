@@ -1,4 +1,5 @@
 #include <cmath>
+#include <iostream>
 #include <limits>
 
 #include "kernels/elementwise.hpp"
@@ -276,6 +277,7 @@ TEST(argmax, takes_the_lowest_index_and_refuses_nan) {
 TEST(dispatch, names_and_selects_targets) {
   const auto names = supported_targets();
   ASSERT_FALSE(names.empty());
+  for (const auto& name : names) std::cout << "target " << name << '\n';
   EXPECT_EQ(active_target(), names.front());
   EXPECT_FALSE(select_target("no such target"));
   EXPECT_EQ(active_target(), names.front());

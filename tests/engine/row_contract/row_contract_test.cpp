@@ -1,6 +1,8 @@
 // The row contract, through the executor: the logits and KV bytes of a token
 // depend on its prefix and on nothing else.
 
+#include <iostream>
+
 #include <gtest/gtest.h>
 
 #include "kernels/dispatch.hpp"
@@ -116,6 +118,7 @@ TEST_P(tiny_row_contract, WhatABlockHeldBeforeChangesNothing) {
 TEST_P(tiny_row_contract, HoldsOnEveryDispatchTarget) {
   for (const auto& target : kernels::supported_targets()) {
     ASSERT_TRUE(kernels::select_target(target));
+    std::cout << "target " << kernels::active_target() << '\n';
     const auto expected = references();
     for (const int threads : {1, 3}) {
       mix_options options;

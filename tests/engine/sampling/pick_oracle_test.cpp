@@ -4,6 +4,7 @@
 
 #include "engine/sampling/candidates.hpp"
 #include "engine/sampling/pick.hpp"
+#include "kernels/dispatch.hpp"
 #include "tests/engine/sampling/oracle.hpp"
 
 namespace vouch::engine {
@@ -101,6 +102,16 @@ void compare(std::size_t n, int cases, std::uint32_t seed) {
 TEST(PickOracle, SmallRows) { compare(11, 4000, 1); }
 TEST(PickOracle, MediumRows) { compare(1000, 2000, 2); }
 TEST(PickOracle, VocabularySizedRows) { compare(49152, 80, 3); }
+
+TEST(PickOracle, EveryDispatchTarget) {
+  for (const auto& target : kernels::supported_targets()) {
+    SCOPED_TRACE(target);
+    ASSERT_TRUE(kernels::select_target(target));
+    compare(1000, 500, 4);
+    compare(49152, 20, 5);
+  }
+  kernels::select_target("");
+}
 
 TEST(Candidates, TopEqualsAFullSort) {
   generator random{4};
