@@ -79,6 +79,29 @@ class Lifecycle(unittest.TestCase):
             time.sleep(1)
             self.assertLess(cpu_seconds() - before, 0.1)
 
+    def test_cpu_list_pins_compute_and_keeps_the_rest_off(self):
+        cpus = sorted(os.sched_getaffinity(0))
+        mine = cpus[-1]
+        others = set(cpus) - {mine} or {mine}
+        with tempfile.TemporaryDirectory() as folder:
+            policy = pathlib.Path(folder) / "policy.toml"
+            policy.write_text("[limits]\nmax_running = 4\n")
+            with Server(TINY, "--policy", policy, "--cpu-list",
+                        mine) as server:
+                compute = 0
+                for task in pathlib.Path(
+                        f"/proc/{server.process.pid}/task").iterdir():
+                    allowed = os.sched_getaffinity(int(task.name))
+                    if (task / "comm").read_text().strip() == "vouch.compute":
+                        compute += 1
+                        self.assertEqual(allowed, {mine})
+                    else:
+                        self.assertEqual(allowed, others)
+                self.assertEqual(compute, 1)
+                # The main thread may no longer run there, but still list it.
+                server.process.send_signal(signal.SIGHUP)
+                self.wait_for(server, "reloaded; keys")
+
     def test_prints_a_curl_line(self):
         with Server() as server:
             self.assertIn(f"curl -s http://127.0.0.1:{server.port}/v1/",
