@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <pthread.h>
 #include <string>
 #include <thread>
 #include <utility>
@@ -192,7 +193,10 @@ std::uint16_t server::start() {
   net::post(impl_->acceptor.get_executor(), [this] { impl_->accept(); });
   const int count = std::max(1, impl_->context.settings.server.threads);
   for (int i = 0; i < count; ++i)
-    impl_->threads.emplace_back([io = impl_->context.io] { io->run(); });
+    impl_->threads.emplace_back([io = impl_->context.io] {
+      pthread_setname_np(pthread_self(), "vouch.http");
+      io->run();
+    });
   return port;
 }
 
