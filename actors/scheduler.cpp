@@ -144,8 +144,10 @@ scheduler_actor::behavior_type scheduler_behavior(self_pointer self,
         state.watch.completed(now_ms(self));
         state.setup.notices->set_on_time(true);
         state.count_step(result);
-        deliver(self, state.schedule->update(result), false);
+        auto updates = state.schedule->update(result);
+        // The device first: it computes while the others are told.
         advance(self);
+        deliver(self, std::move(updates), false);
       },
       [self](policy_change& change) {
         self->state.setup.rules = change.rules;
