@@ -53,6 +53,14 @@ answer::answer(const generation_job& job, answer_stamp stamp,
   std::size_t index = 0;
   for (const auto& request : job.requests)
     progress_[request.id].index = index++;
+  if (!stream_) return;
+  chunk_begin_ =
+      "data: " + json::serialize(stamped(kind_ == generation_kind::chat
+                                             ? "chat.completion.chunk"
+                                             : "text_completion"));
+  chunk_begin_.pop_back();
+  chunk_begin_ += ",\"choices\":[";
+  chunk_end_ = include_usage_ ? "],\"usage\":null}\n\n" : "]}\n\n";
 }
 
 void answer::apply(generation_event event) {
@@ -130,14 +138,10 @@ json::object answer::usage() const {
   return result;
 }
 
-void answer::add_chunk(json::object choice_object) {
-  auto chunk = stamped(kind_ == generation_kind::chat ? "chat.completion.chunk"
-                                                      : "text_completion");
-  json::array choices;
-  choices.push_back(std::move(choice_object));
-  chunk["choices"] = std::move(choices);
-  if (include_usage_) chunk["usage"] = nullptr;
-  out_ += sse_event(json::serialize(chunk));
+void answer::add_chunk(const std::string& choice_json) {
+  out_ += chunk_begin_;
+  out_ += choice_json;
+  out_ += chunk_end_;
 }
 
 void answer::stream_roles() {
@@ -150,7 +154,7 @@ void answer::stream_roles() {
     choice["delta"] = {{"role", "assistant"}, {"content", ""}};
     choice["logprobs"] = nullptr;
     choice["finish_reason"] = nullptr;
-    add_chunk(std::move(choice));
+    add_chunk(json::serialize(choice));
   }
   out_ += later;
 }
@@ -164,6 +168,19 @@ std::vector<actors::token_info> answer::shown_tokens(
   return tokens;
 }
 
+// What nearly every chunk is; spelled out, because one is made for every token.
+void answer::add_text(std::size_t index, const std::string& text) {
+  const bool chat = kind_ == generation_kind::chat;
+  out_ += chunk_begin_;
+  out_ += "{\"index\":";
+  out_ += std::to_string(index);
+  out_ += chat ? ",\"delta\":{\"content\":" : ",\"text\":";
+  out_ += json::serialize(json::string_view{text.data(), text.size()});
+  if (chat) out_ += '}';
+  out_ += ",\"logprobs\":null,\"finish_reason\":null}";
+  out_ += chunk_end_;
+}
+
 void answer::stream_tokens(std::size_t index, const actors::tokens& event) {
   const auto tokens =
       logprobs_ ? shown_tokens(event) : std::vector<actors::token_info>{};
@@ -171,6 +188,7 @@ void answer::stream_tokens(std::size_t index, const actors::tokens& event) {
   const bool chat = kind_ == generation_kind::chat;
   const bool content = !event.text.empty() || !tokens.empty();
   if (!content && !last) return;
+  if (tokens.empty() && !last) return add_text(index, event.text);
   auto choice_start = [&] {
     json::object choice;
     choice["index"] = index;
@@ -195,7 +213,7 @@ void answer::stream_tokens(std::size_t index, const actors::tokens& event) {
       choice["finish_reason"] = event.finish_reason;
       add_stop_reason(choice, event.stop_reason, event.stop_token);
     }
-    add_chunk(std::move(choice));
+    add_chunk(json::serialize(choice));
   }
   if (chat && last) {
     auto choice = choice_start();
@@ -203,7 +221,7 @@ void answer::stream_tokens(std::size_t index, const actors::tokens& event) {
     choice["logprobs"] = nullptr;
     choice["finish_reason"] = event.finish_reason;
     add_stop_reason(choice, event.stop_reason, event.stop_token);
-    add_chunk(std::move(choice));
+    add_chunk(json::serialize(choice));
   }
 }
 

@@ -86,7 +86,8 @@ class answer {
   void stream_roles();
   void stream_tokens(std::size_t index, const actors::tokens& event);
   void stream_end();
-  void add_chunk(boost::json::object choice_object);
+  void add_chunk(const std::string& choice_json);
+  void add_text(std::size_t index, const std::string& text);
   boost::json::object stamped(std::string_view object) const;
   boost::json::object usage() const;
   boost::json::object choice_object(std::size_t index) const;
@@ -102,6 +103,9 @@ class answer {
   std::size_t prompt_top_;
   bool echo_;
   answer_stamp stamp_;
+  /// What every chunk of a stream begins and ends with, around its choice.
+  std::string chunk_begin_;
+  std::string chunk_end_;
   token_bytes_function token_bytes_;
 
   std::map<std::string, progress, std::less<>> progress_;

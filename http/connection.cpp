@@ -25,6 +25,7 @@ connection::connection(net::ip::tcp::socket socket, double write_timeout_s)
       deadline_{socket_.get_executor()},
       write_timeout_s_{write_timeout_s} {
   error_code ignored;
+  socket_.non_blocking(true, ignored);
   socket_.set_option(net::ip::tcp::no_delay{true}, ignored);
   // Bounded, so that a reader that stops is noticed.
   socket_.set_option(net::socket_base::send_buffer_size{256 << 10}, ignored);
@@ -32,16 +33,25 @@ connection::connection(net::ip::tcp::socket socket, double write_timeout_s)
 
 void connection::arm(double seconds) {
   timed_out_ = false;
-  const auto number = ++deadline_number_;
-  deadline_.expires_after(std::chrono::duration_cast<clock::duration>(
-      std::chrono::duration<double>{seconds}));
-  deadline_.async_wait([self = shared_from_this(), number](error_code ec) {
-    if (ec || number != self->deadline_number_ || self->closed()) return;
+  due_ = clock::now() + std::chrono::duration_cast<clock::duration>(
+                            std::chrono::duration<double>{seconds});
+  if (due_ < timer_end_) wait_for_deadline();
+}
+
+void connection::wait_for_deadline() {
+  timer_end_ = due_;
+  deadline_.expires_at(due_);
+  deadline_.async_wait([self = shared_from_this()](error_code ec) {
+    if (ec || self->closed()) return;
+    self->timer_end_ = clock::time_point::max();
+    if (self->due_ == clock::time_point::max()) return;
+    if (clock::now() < self->due_) return self->wait_for_deadline();
     self->on_deadline();
   });
 }
 
 void connection::on_deadline() {
+  due_ = clock::time_point::max();
   // A slow reader empties the socket long before there is room for more.
   if (writing_now_ && unacknowledged() < unacknowledged_) {
     unacknowledged_ = unacknowledged();
@@ -58,10 +68,7 @@ std::size_t connection::unacknowledged() {
   return static_cast<std::size_t>(bytes);
 }
 
-void connection::disarm() {
-  ++deadline_number_;
-  deadline_.cancel();
-}
+void connection::disarm() { due_ = clock::time_point::max(); }
 
 void connection::queue(std::string bytes) {
   if (closed()) return;
@@ -73,10 +80,14 @@ void connection::queue(std::string bytes) {
   if (!writing_now_) flush();
 }
 
+// Nearly always the socket takes all there is.
 void connection::flush() {
   writing_now_ = true;
   in_flight_ = std::exchange(pending_, {});
-  written_ = 0;
+  error_code ec;
+  written_ = socket_.write_some(net::buffer(in_flight_), ec);
+  if (ec == net::error::would_block || ec == net::error::try_again) ec = {};
+  if (ec || written_ == in_flight_.size()) return on_written(ec);
   write_more();
 }
 
@@ -89,20 +100,24 @@ void connection::write_more() {
         self->written_ += bytes;
         if (!ec && !self->closed() && self->written_ < self->in_flight_.size())
           return self->write_more();
-        self->writing_now_ = false;
-        if (self->closed()) return;
-        if (ec) {
-          const bool late = self->timed_out_;
-          self->close_hard();
-          self->on_write_failure(late ? "write_timeout" : "write_failed");
-        } else if (!self->pending_.empty()) {
-          self->flush();
-        } else {
-          self->disarm();
-          self->on_drained();
-        }
+        self->on_written(ec);
       });
   unacknowledged_ = unacknowledged();
+}
+
+void connection::on_written(error_code ec) {
+  writing_now_ = false;
+  if (closed()) return;
+  if (ec) {
+    const bool late = timed_out_;
+    close_hard();
+    on_write_failure(late ? "write_timeout" : "write_failed");
+  } else if (!pending_.empty()) {
+    flush();
+  } else {
+    disarm();
+    on_drained();
+  }
 }
 
 peer_state connection::look_at_peer() {
@@ -125,6 +140,8 @@ void connection::close_hard() {
 
 void connection::close() {
   disarm();
+  deadline_.cancel();
+  timer_end_ = clock::time_point::max();
   error_code ignored;
   socket_.close(ignored);
 }

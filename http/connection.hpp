@@ -33,13 +33,14 @@ class connection : public std::enable_shared_from_this<connection> {
   boost::asio::any_io_executor executor() { return socket_.get_executor(); }
 
  protected:
-  /// Everything queued was written.
+  /// Everything queued was written. May be called inside queue().
   virtual void on_drained() = 0;
   /// A write failed, or the peer took nothing for the write timeout
   /// ("write_failed", "write_timeout"); the socket is closed.
   virtual void on_write_failure(const char* why) = 0;
 
-  /// Appends to the pending buffer and starts a write when none is in flight.
+  /// Writes at once what the socket takes; the rest waits. The session may be
+  /// closed afterwards.
   void queue(std::string bytes);
   /// Bytes that no write has taken yet.
   std::size_t pending_bytes() const { return pending_.size(); }
@@ -64,12 +65,17 @@ class connection : public std::enable_shared_from_this<connection> {
  private:
   void flush();
   void write_more();
+  void on_written(boost::system::error_code ec);
+  void wait_for_deadline();
   void on_deadline();
   std::size_t unacknowledged();
   void discard();
 
   boost::asio::steady_timer deadline_;
-  std::uint64_t deadline_number_ = 0;
+  // The timer is set when none runs or when it would end too late, and looks at
+  // due_ when it ends: arming and disarming is then an assignment.
+  clock::time_point due_ = clock::time_point::max();
+  clock::time_point timer_end_ = clock::time_point::max();
   bool timed_out_ = false;
   double write_timeout_s_;
   std::string pending_;

@@ -1,5 +1,8 @@
 #include <mutex>
+#include <type_traits>
 #include <utility>
+
+#include <caf/actor_companion.hpp>
 
 #include "http/backend.hpp"
 #include "http/server.hpp"
@@ -8,47 +11,50 @@ namespace vouch::http {
 
 namespace {
 
-// The client of one job's requests: an event-driven actor that hands each
-// event to the session's strand. It ends with its last terminal event, or when
-// the session lets go of it; its death then cancels the requests.
-struct relay_state {
-  event_sink sink;
-  std::size_t running = 0;
-};
-
-using relay_actor = actors::client_actor::stateful_pointer<relay_state>;
-
-actors::client_actor::behavior_type relay(relay_actor self, event_sink sink,
-                                          std::size_t requests) {
-  self->state.sink = std::move(sink);
-  self->state.running = requests;
-  const auto ended = [self] {
-    if (--self->state.running == 0) self->quit();
+// The client of one job's requests: a companion, which has no mailbox and takes
+// no turn in the pool. Each event goes to the sink in the thread that sends it.
+void hand_over(const event_sink& sink, caf::mailbox_element& element) {
+  auto& content = element.content();
+  const auto take = [&](auto* of) {
+    using event = std::remove_pointer_t<decltype(of)>;
+    if (!content.match_elements<event>()) return false;
+    // Sent to this one client only: nobody else reads it.
+    sink(std::move(content.get_mutable_as<event>(0)));
+    return true;
   };
-  return {
-      [self](actors::started& event) { self->state.sink(std::move(event)); },
-      [self](actors::tokens& event) { self->state.sink(std::move(event)); },
-      [self, ended](actors::finished& event) {
-        self->state.sink(std::move(event));
-        ended();
-      },
-      [self, ended](actors::failed& event) {
-        self->state.sink(std::move(event));
-        ended();
-      },
-  };
+  static_cast<void>(take(static_cast<actors::tokens*>(nullptr)) ||
+                    take(static_cast<actors::started*>(nullptr)) ||
+                    take(static_cast<actors::finished*>(nullptr)) ||
+                    take(static_cast<actors::failed*>(nullptr)));
 }
 
+// Its end is the client's death, which cancels what has not ended.
 class relayed_generation : public generation {
  public:
-  explicit relayed_generation(actors::client_actor client)
-      : client_{std::move(client)} {}
+  relayed_generation(caf::actor_system& system, event_sink sink)
+      : client_{system.spawn<caf::actor_companion>()} {
+    companion().on_enqueue(
+        [sink = std::move(sink)](caf::mailbox_element_ptr element) {
+          hand_over(sink, *element);
+        });
+  }
   ~relayed_generation() override {
-    caf::anon_send_exit(client_, caf::exit_reason::user_shutdown);
+    companion().on_enqueue({});
+    companion().cleanup(caf::make_error(caf::exit_reason::user_shutdown),
+                        nullptr);
+  }
+
+  actors::client_actor client() const {
+    return caf::actor_cast<actors::client_actor>(
+        caf::actor_cast<caf::strong_actor_ptr>(client_));
   }
 
  private:
-  actors::client_actor client_;
+  caf::actor_companion& companion() const {
+    return *caf::actor_cast<caf::actor_companion*>(client_);
+  }
+
+  caf::actor client_;
 };
 
 class runtime_backend : public backend {
@@ -77,9 +83,11 @@ class runtime_backend : public backend {
   std::unique_ptr<generation> submit(
       std::vector<actors::generation_request> requests,
       event_sink sink) override {
-    auto client = system_.spawn(relay, std::move(sink), requests.size());
-    for (auto& request : requests) runtime_.submit(std::move(request), client);
-    return std::make_unique<relayed_generation>(std::move(client));
+    auto running =
+        std::make_unique<relayed_generation>(system_, std::move(sink));
+    for (auto& request : requests)
+      runtime_.submit(std::move(request), running->client());
+    return running;
   }
 
   std::vector<engine::token_id> tokenize(

@@ -50,6 +50,8 @@ class session : public connection {
     std::unique_ptr<generation> running;
     bool streaming = false;
     bool head_queued = false;
+    /// A write of what the stream has so far is on its way.
+    bool write_due = false;
     bool answered = false;
     bool probed = false;
     int looks = 0;
@@ -70,6 +72,7 @@ class session : public connection {
   void run_later(std::function<outcome()> work);
   void start_generation(generation_start start);
   void on_event(std::uint64_t number, generation_event event);
+  void write_later();
   void write_stream();
   void respond(const reply& response);
   void finish();

@@ -24,12 +24,12 @@ constexpr std::size_t big_body = 64 << 10;
 struct strand_sink {
   std::shared_ptr<net::io_context> io;
   net::any_io_executor executor;
-  std::function<void(generation_event)> deliver;
+  std::shared_ptr<const std::function<void(generation_event)>> deliver;
 
   void operator()(generation_event event) const {
     net::post(executor,
               [deliver = deliver, event = std::move(event)]() mutable {
-                deliver(std::move(event));
+                (*deliver)(std::move(event));
               });
   }
 };
@@ -125,11 +125,13 @@ void session::start_generation(generation_start start) {
         return side->token_bytes(token);
       });
   const std::weak_ptr<session> weak = self();
-  strand_sink sink{context_.io, executor(),
-                   [weak, number = now_.number](generation_event event) {
-                     if (const auto self = weak.lock())
-                       self->on_event(number, std::move(event));
-                   }};
+  strand_sink sink{
+      context_.io, executor(),
+      std::make_shared<const std::function<void(generation_event)>>(
+          [weak, number = now_.number](generation_event event) {
+            if (const auto self = weak.lock())
+              self->on_event(number, std::move(event));
+          })};
   now_.running =
       context_.model_side->submit(std::move(job.requests), std::move(sink));
   watch();
@@ -144,13 +146,24 @@ void session::on_event(std::uint64_t number, generation_event event) {
   generated.apply(std::move(event));
   if (generated.error() && !now_.head_queued)
     return respond(error_reply(*generated.error()));
-  if (now_.streaming) return write_stream();
+  if (now_.streaming) return write_later();
   if (!generated.done()) return;
   reply response;
   response.body = generated.body();
   response.headers.emplace_back("x-vouch-seed",
                                 std::to_string(generated.seed()));
   respond(response);
+}
+
+// Behind the other sessions' events that wait already: where tokens come faster
+// than they can be written, those of one session go out together.
+void session::write_later() {
+  if (std::exchange(now_.write_due, true)) return;
+  net::post(executor(), [self = self(), number = now_.number] {
+    if (number != self->now_.number || self->closed()) return;
+    self->now_.write_due = false;
+    if (!self->now_.answered) self->write_stream();
+  });
 }
 
 void session::write_stream() {

@@ -93,6 +93,30 @@ TEST(answer, streams_chat_in_openais_shape) {
   EXPECT_EQ(list[4], "[DONE]");
 }
 
+// The spelled-out chunk is what the JSON library would have written.
+TEST(answer, text_is_escaped_in_every_kind_of_chunk) {
+  const std::string text = "\"quoted\" \\ \n\t\x01 caf\u00e9 </data>";
+  for (const auto kind : {generation_kind::chat, generation_kind::completion}) {
+    auto job = job_of(kind, 1, 2);
+    job.stream = true;
+    job.include_usage = true;
+    auto it = make(job);
+    it.apply(started());
+    it.take_stream();
+    it.apply(piece(text, {}, 1));
+    const auto list = events(it.take_stream());
+    ASSERT_EQ(list.size(), 1u);
+    const auto chunk = json::parse(list[0]);
+    EXPECT_EQ(json::serialize(chunk), list[0]);
+    EXPECT_TRUE(chunk.at("usage").is_null());
+    const auto& choice = chunk.at("choices").at(0);
+    EXPECT_EQ(choice.at("index"), 1);
+    EXPECT_EQ(kind == generation_kind::chat ? choice.at("delta").at("content")
+                                            : choice.at("text"),
+              json::value(text));
+  }
+}
+
 TEST(answer, include_usage_adds_one_last_chunk) {
   for (const auto kind : {generation_kind::chat, generation_kind::completion}) {
     auto job = job_of(kind);
