@@ -9,11 +9,10 @@ namespace vouch::kernels {
 /// y[i] = silu(gate[i]) * up[i], silu(x) = x / (1 + exp(-x)), with this
 /// project's own exp (the same polynomial in every target and twin). n floats;
 /// y may be gate.
-void swiglu(const float* gate, const float* up, std::int64_t n, float* y,
-            thread_pool& pool);
+void swiglu(const float* gate, const float* up, std::int64_t n, float* y);
 
 /// x[i] += y[i], n floats.
-void add(float* x, const float* y, std::int64_t n, thread_pool& pool);
+void add(float* x, const float* y, std::int64_t n);
 
 /// x[r][i] += bias[i] for `rows` rows of n floats, `stride` apart.
 void add_bias(float* x, const float* bias, std::int64_t rows, std::int64_t n,

@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <memory>
 #include <span>
-#include <vector>
 
+#include "kernels/activations.hpp"
 #include "kernels/dtype.hpp"
 #include "kernels/thread_pool.hpp"
 
@@ -31,31 +31,6 @@ class packed_weights {
   dtype type() const;
   /// Bytes held.
   std::size_t bytes() const;
-
-  struct impl;
-  const impl* get() const { return impl_.get(); }
-
- private:
-  std::unique_ptr<impl> impl_;
-};
-
-/// The rows that one or more matmuls read: the float32 values and, for
-/// quantised weights, their 8-bit form (per block of 32: scale, 8-bit values,
-/// sum), made once and shared. Memory is kept from call to call.
-class activations {
- public:
-  activations();
-  ~activations();
-  activations(activations&&) noexcept;
-  activations& operator=(activations&&) noexcept;
-
-  /// Takes `rows` rows of `in` floats at `x` (contiguous; must stay alive until
-  /// the last matmul that reads them). `quantize` makes the 8-bit form too.
-  void assign(const float* x, std::int64_t rows, std::int64_t in, bool quantize,
-              thread_pool& pool);
-
-  std::int64_t rows() const;
-  std::int64_t in() const;
 
   struct impl;
   const impl* get() const { return impl_.get(); }

@@ -186,10 +186,10 @@ void small_ops(benchmark::State& state) {
   std::vector<float> y(x.size());
   activations input;
   for (auto _ : state) {
-    rms_norm(x.data(), w.data(), 1e-5F, 1, hidden, y.data(), pool);
+    rms_norm(x.data(), w.data(), 1e-5F, 1, hidden, y.data());
     input.assign(y.data(), 1, hidden, true, pool);
-    swiglu(x.data(), w.data(), feed_forward, y.data(), pool);
-    add(y.data(), w.data(), hidden, pool);
+    swiglu(x.data(), w.data(), feed_forward, y.data());
+    add(y.data(), w.data(), hidden);
     benchmark::DoNotOptimize(y.data());
   }
 }

@@ -10,10 +10,10 @@
 
 #include "engine/checkpoint/checkpoint.hpp"
 #include "engine/models/weights.hpp"
+#include "kernels/activations.hpp"
 #include "kernels/elementwise.hpp"
 #include "kernels/kv_write.hpp"
 #include "kernels/matmul.hpp"
-#include "kernels/rms_norm.hpp"
 #include "kernels/rope.hpp"
 
 namespace vouch::engine {
@@ -45,12 +45,11 @@ struct llama_layer {
 /// than any before, and kept.
 struct llama_scratch {
   std::vector<float> hidden;     // [R][H] the residual stream
-  std::vector<float> normed;     // [R][H]
   std::vector<float> query;      // [R][Q]
   std::vector<float> key;        // [R][K]
   std::vector<float> value;      // [R][K]
   std::vector<float> attended;   // [R][Q]
-  std::vector<float> projected;  // [R][H]
+  std::vector<float> projected;  // [R][H] not yet added to hidden
   std::vector<float> gate;       // [R][F]
   std::vector<float> up;         // [R][F]
   kernels::activations activations;
@@ -199,12 +198,11 @@ void llama::attend(const llama_layer& layer, const forward_rows& rows,
   auto& s = scratch_;
   const auto count = static_cast<std::int64_t>(rows.tokens.size());
   const auto hidden = config_.hidden_size;
-  kernels::rms_norm(s.hidden.data(), layer.attention_norm.data(),
-                    config_.rms_norm_eps, count, hidden, s.normed.data(), pool);
+  s.activations.assign_norm(
+      s.hidden.data(), index == 0 ? nullptr : s.projected.data(),
+      layer.attention_norm.data(), config_.rms_norm_eps, count, hidden,
+      quantized(layer.query, layer.key, layer.value), pool);
   s.clock.lap(step_part::norm);
-  s.activations.assign(s.normed.data(), count, hidden,
-                       quantized(layer.query, layer.key, layer.value), pool);
-  s.clock.lap(step_part::quantize);
   apply({{&layer.query, s.query.data()},
          {&layer.key, s.key.data()},
          {&layer.value, s.value.data()}},
@@ -230,7 +228,6 @@ void llama::attend(const llama_layer& layer, const forward_rows& rows,
                        quantized(layer.output), pool);
   s.clock.lap(step_part::quantize);
   apply({{&layer.output, s.projected.data()}}, pool);
-  kernels::add(s.hidden.data(), s.projected.data(), count * hidden, pool);
   s.clock.lap(step_part::output);
 }
 
@@ -240,21 +237,17 @@ void llama::transform(const llama_layer& layer, std::int64_t rows,
   auto& s = scratch_;
   const auto hidden = config_.hidden_size;
   const auto width = config_.intermediate_size;
-  kernels::rms_norm(s.hidden.data(), layer.network_norm.data(),
-                    config_.rms_norm_eps, rows, hidden, s.normed.data(), pool);
+  s.activations.assign_norm(s.hidden.data(), s.projected.data(),
+                            layer.network_norm.data(), config_.rms_norm_eps,
+                            rows, hidden, quantized(layer.gate, layer.up),
+                            pool);
   s.clock.lap(step_part::norm);
-  s.activations.assign(s.normed.data(), rows, hidden,
-                       quantized(layer.gate, layer.up), pool);
-  s.clock.lap(step_part::quantize);
   apply({{&layer.gate, s.gate.data()}, {&layer.up, s.up.data()}}, pool);
   s.clock.lap(step_part::gate_up);
-  kernels::swiglu(s.gate.data(), s.up.data(), rows * width, s.gate.data(),
-                  pool);
+  s.activations.assign_swiglu(s.gate.data(), s.up.data(), rows, width,
+                              quantized(layer.down), pool);
   s.clock.lap(step_part::activation);
-  s.activations.assign(s.gate.data(), rows, width, quantized(layer.down), pool);
-  s.clock.lap(step_part::quantize);
   apply({{&layer.down, s.projected.data()}}, pool);
-  kernels::add(s.hidden.data(), s.projected.data(), rows * hidden, pool);
   s.clock.lap(step_part::down);
 }
 
@@ -265,15 +258,18 @@ void llama::head(const forward_rows& rows, float* logits,
   auto& s = scratch_;
   const auto hidden = config_.hidden_size;
   const auto count = static_cast<std::int64_t>(rows.logits_rows.size());
-  // The rows that matter, moved together; normed is free to take them.
+  // The rows that matter, moved together: ascending, so that none is
+  // overwritten before it is moved.
+  const auto bytes = static_cast<std::size_t>(hidden) * sizeof(float);
   for (std::int64_t i = 0; i < count; ++i) {
     const auto from = rows.logits_rows[static_cast<std::size_t>(i)] * hidden;
-    std::memcpy(s.normed.data() + i * hidden, s.hidden.data() + from,
-                static_cast<std::size_t>(hidden) * sizeof(float));
+    std::memmove(s.hidden.data() + i * hidden, s.hidden.data() + from, bytes);
+    std::memmove(s.projected.data() + i * hidden, s.projected.data() + from,
+                 bytes);
   }
-  kernels::rms_norm(s.normed.data(), final_norm_.data(), config_.rms_norm_eps,
-                    count, hidden, s.normed.data(), pool);
-  s.activations.assign(s.normed.data(), count, hidden, quantized(head_), pool);
+  s.activations.assign_norm(s.hidden.data(), s.projected.data(),
+                            final_norm_.data(), config_.rms_norm_eps, count,
+                            hidden, quantized(head_), pool);
   kernels::matmul(head_.weight, s.activations, logits, config_.vocab_size,
                   pool);
 }
@@ -328,7 +324,6 @@ void llama::reserve(const forward_rows& rows) {
   };
   auto& s = scratch_;
   grow(s.hidden, config_.hidden_size);
-  grow(s.normed, config_.hidden_size);
   grow(s.query, query_width_);
   grow(s.key, kv_width_);
   grow(s.value, kv_width_);

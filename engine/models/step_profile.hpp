@@ -8,7 +8,9 @@
 
 namespace vouch::engine {
 
-/// The parts of a step, in the order in which a layer runs them.
+/// The parts of a step, in the order in which a layer runs them. `norm` is with
+/// the addition of the residual and, as `activation` is, with the 8-bit form of
+/// what it makes; `quantize` is that form of what attention made.
 enum class step_part : std::uint8_t {
   embed,
   norm,

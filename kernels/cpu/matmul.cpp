@@ -52,34 +52,6 @@ void run_claim(const matmul_job& job, const activations::impl& x,
 
 }  // namespace
 
-activations::activations() : impl_{std::make_unique<impl>()} {}
-activations::~activations() = default;
-activations::activations(activations&&) noexcept = default;
-activations& activations::operator=(activations&&) noexcept = default;
-
-void activations::assign(const float* x, std::int64_t rows, std::int64_t in,
-                         bool quantize, thread_pool& pool) {
-  impl_->x = x;
-  impl_->rows = rows;
-  impl_->in = in;
-  impl_->quantized = quantize;
-  if (!quantize) return;
-  const std::int64_t blocks = rows * (in / quant_block_elements);
-  // Never smaller: what a vector takes on again it clears first.
-  if (impl_->blocks.size() < static_cast<std::size_t>(blocks)) {
-    impl_->blocks.resize(static_cast<std::size_t>(blocks));
-  }
-  constexpr std::int64_t piece = 256;
-  pool.parallel_for((blocks + piece - 1) / piece, [&](std::int64_t i) {
-    quantize_blocks(x + i * piece * quant_block_elements,
-                    std::min(piece, blocks - i * piece),
-                    impl_->blocks.data() + i * piece);
-  });
-}
-
-std::int64_t activations::rows() const { return impl_->rows; }
-std::int64_t activations::in() const { return impl_->in; }
-
 bool wants_quantized_activations(dtype type) { return is_quantized(type); }
 
 void matmul(std::span<const matmul_job> jobs, const activations& x,

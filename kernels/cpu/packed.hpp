@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <memory>
+#include <vector>
 
 #include "kernels/matmul.hpp"
 #include "kernels/quant_block.hpp"
@@ -74,6 +75,12 @@ struct activations::impl {
   bool quantized = false;
   /// [rows][in / 32] when quantized, at least.
   std::vector<activation_block> blocks;
+  /// Where rows that no caller keeps are made.
+  std::vector<float> floats;
+
+  /// Takes the shape, and says where the 8-bit form goes (null without one).
+  activation_block* begin(const float* values, std::int64_t row_count,
+                          std::int64_t row_floats, bool quantize);
 };
 
 }  // namespace vouch::kernels

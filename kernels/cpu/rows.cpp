@@ -162,13 +162,11 @@ void split(std::int64_t n, std::int64_t floats, thread_pool& pool,
 }  // namespace
 
 void rms_norm(const float* x, const float* weight, float epsilon,
-              std::int64_t rows, std::int64_t n, float* y, thread_pool& pool) {
-  split(rows, n, pool, [&](std::int64_t first, std::int64_t count) {
-    for (std::int64_t r = first; r < first + count; ++r) {
-      HWY_DYNAMIC_DISPATCH(rms_norm_row)
-      (x + r * n, weight, epsilon, n, y + r * n);
-    }
-  });
+              std::int64_t rows, std::int64_t n, float* y) {
+  for (std::int64_t r = 0; r < rows; ++r) {
+    HWY_DYNAMIC_DISPATCH(rms_norm_row)
+    (x + r * n, weight, epsilon, n, y + r * n);
+  }
 }
 
 void rope(float* x, std::int64_t stride, std::int64_t rows, int heads,
@@ -186,18 +184,12 @@ void rope(float* x, std::int64_t stride, std::int64_t rows, int heads,
   });
 }
 
-void swiglu(const float* gate, const float* up, std::int64_t n, float* y,
-            thread_pool& pool) {
-  split(n, 1, pool, [&](std::int64_t first, std::int64_t count) {
-    HWY_DYNAMIC_DISPATCH(swiglu_part)
-    (gate + first, up + first, count, y + first);
-  });
+void swiglu(const float* gate, const float* up, std::int64_t n, float* y) {
+  HWY_DYNAMIC_DISPATCH(swiglu_part)(gate, up, n, y);
 }
 
-void add(float* x, const float* y, std::int64_t n, thread_pool& pool) {
-  split(n, 1, pool, [&](std::int64_t first, std::int64_t count) {
-    HWY_DYNAMIC_DISPATCH(add_part)(x + first, y + first, count);
-  });
+void add(float* x, const float* y, std::int64_t n) {
+  HWY_DYNAMIC_DISPATCH(add_part)(x, y, n);
 }
 
 void add_bias(float* x, const float* bias, std::int64_t rows, std::int64_t n,

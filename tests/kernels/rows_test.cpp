@@ -47,13 +47,13 @@ TEST(rms_norm, equals_the_reference_and_keeps_the_row_contract) {
       for (int threads : thread_counts) {
         thread_pool pool{threads};
         std::vector<float> y = x;  // in place
-        rms_norm(y.data(), weight.data(), 1e-5F, 33, n, y.data(), pool);
+        rms_norm(y.data(), weight.data(), 1e-5F, 33, n, y.data());
         EXPECT_EQ(first_difference(expected.data(), y.data(), 33 * n), -1);
       }
       thread_pool pool{2};
       EXPECT_TRUE(rows_are_independent(
           x, n, n, [&](const float* in, std::int64_t rows, float* y) {
-            rms_norm(in, weight.data(), 1e-5F, rows, n, y, pool);
+            rms_norm(in, weight.data(), 1e-5F, rows, n, y);
           }));
     });
     double squares = 0;
@@ -140,10 +140,10 @@ TEST(elementwise, equal_the_reference_in_bytes) {
       for (int threads : thread_counts) {
         thread_pool pool{threads};
         auto y = gate;
-        swiglu(y.data(), up.data(), n, y.data(), pool);
+        swiglu(y.data(), up.data(), n, y.data());
         EXPECT_EQ(first_difference(expected.data(), y.data(), n), -1);
         y = gate;
-        add(y.data(), up.data(), n, pool);
+        add(y.data(), up.data(), n);
         EXPECT_EQ(first_difference(sum.data(), y.data(), n), -1);
       }
     });
@@ -162,7 +162,7 @@ TEST(elementwise, a_nan_stays_one) {
     gate[3] = std::nanf("");
     gate[38] = std::nanf("");
     const std::vector<float> up(40, 1.0F);
-    swiglu(gate.data(), up.data(), 40, gate.data(), pool);
+    swiglu(gate.data(), up.data(), 40, gate.data());
     for (std::size_t i = 0; i < 40; ++i) {
       EXPECT_EQ(std::isnan(gate[i]), i == 3 || i == 38) << i;
     }
