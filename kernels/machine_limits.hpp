@@ -28,10 +28,7 @@ class read_probe {
   double measure(thread_pool& pool) const;
 
  private:
-  struct release {
-    void operator()(std::byte* p) const;
-  };
-  std::unique_ptr<std::byte, release> data_;
+  std::shared_ptr<std::byte> data_;
   std::size_t bytes_;
 };
 

@@ -13,6 +13,7 @@
 #include <hwy/cache_control.h>
 
 #include "kernels/cpu/packed.hpp"
+#include "kernels/cpu/weight_memory.hpp"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/cpu/machine_limits.cpp"
@@ -111,8 +112,6 @@ std::atomic<std::int64_t> sink;
 
 }  // namespace
 
-void read_probe::release::operator()(std::byte* p) const { std::free(p); }
-
 std::size_t read_probe::enough_bytes() {
   const auto cache = ::sysconf(_SC_LEVEL3_CACHE_SIZE);
   constexpr std::size_t least = std::size_t{256} << 20U;
@@ -125,7 +124,7 @@ std::size_t read_probe::enough_bytes() {
 read_probe::read_probe(std::size_t bytes, thread_pool& pool)
     : bytes_{std::max<std::size_t>(1, (bytes + piece_bytes - 1) / piece_bytes) *
              piece_bytes} {
-  data_.reset(allocate_weights(bytes_).release());
+  data_ = allocate_weights(bytes_);
   // Touched first by the threads that will read it.
   pool.parallel_ranges(
       static_cast<std::int64_t>(bytes_) / piece_bytes,

@@ -1,26 +1,9 @@
-#include <algorithm>
 #include <cstring>
-#include <new>
-#include <sys/mman.h>
 
 #include "kernels/cpu/packed.hpp"
+#include "kernels/cpu/weight_memory.hpp"
 
 namespace vouch::kernels {
-
-std::unique_ptr<std::byte, free_deleter> allocate_weights(std::size_t bytes) {
-  // Large matrices are read end to end in every step: huge pages where the
-  // system gives them.
-  constexpr std::size_t huge_page = std::size_t{1} << 21;
-  const std::size_t alignment = bytes >= huge_page ? huge_page : 64;
-  const std::size_t size = (bytes + alignment - 1) / alignment * alignment;
-  auto* p = static_cast<std::byte*>(
-      std::aligned_alloc(alignment, std::max(size, alignment)));
-  if (p == nullptr) throw std::bad_alloc{};
-#ifdef MADV_HUGEPAGE
-  if (bytes >= huge_page) madvise(p, size, MADV_HUGEPAGE);
-#endif
-  return std::unique_ptr<std::byte, free_deleter>{p};
-}
 
 namespace {
 
@@ -119,8 +102,7 @@ packed_weights packed_weights::pack(dtype type, const std::byte* rows,
   p.data = allocate_weights(bytes);
   const std::size_t row_size = row_bytes(type, in);
   const auto element = static_cast<std::size_t>(traits(type).block_bytes);
-  // The pool's threads touch the pages first: those that will read them.
-  pool.parallel_for(p.tiles, [&](std::int64_t t) {
+  const auto pack_tile = [&](std::int64_t t) {
     std::byte* tile = p.data.get() + t * p.bytes_per_tile;
     std::memset(tile, 0, static_cast<std::size_t>(p.bytes_per_tile));
     for (int o = 0; o < tile_outputs && t * tile_outputs + o < out; ++o) {
@@ -132,6 +114,11 @@ packed_weights packed_weights::pack(dtype type, const std::byte* rows,
         interleave_row(element, row, in, o, tile);
       }
     }
+  };
+  // A page lies near the thread that touches it first: here the one whose share
+  // of a matmul the tile will be.
+  pool.parallel_ranges(p.tiles, [&](std::int64_t begin, std::int64_t end, int) {
+    for (auto t = begin; t < end; ++t) pack_tile(t);
   });
   return w;
 }

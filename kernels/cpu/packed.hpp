@@ -2,7 +2,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <memory>
 #include <vector>
 
@@ -45,15 +44,6 @@ inline constexpr std::int64_t super_blocks = 8;
 /// [input][output].
 std::int64_t tile_bytes(dtype type, std::int64_t in);
 
-struct free_deleter {
-  void operator()(std::byte* p) const { std::free(p); }
-};
-
-/// Memory that is read end to end in every step: aligned to 64 bytes, on huge
-/// pages where it is large and the system has them. Not touched yet. Throws
-/// std::bad_alloc.
-std::unique_ptr<std::byte, free_deleter> allocate_weights(std::size_t bytes);
-
 struct packed_weights::impl {
   dtype type{};
   std::int64_t out = 0;
@@ -61,7 +51,7 @@ struct packed_weights::impl {
   std::int64_t tiles = 0;
   std::int64_t bytes_per_tile = 0;
   /// Aligned to 64 bytes.
-  std::unique_ptr<std::byte, free_deleter> data;
+  std::shared_ptr<std::byte> data;
 
   const std::byte* tile(std::int64_t index) const {
     return data.get() + index * bytes_per_tile;
