@@ -126,7 +126,7 @@ HWY_INLINE void expand(const std::uint8_t* p, u8x64 (&w)[8]) {
   }
 }
 
-/// Four activations in every lane.
+/// Four activations for every lane.
 HWY_INLINE std::int32_t load4(const std::int8_t* x) {
   std::int32_t four;
   std::memcpy(&four, x, 4);
@@ -140,15 +140,14 @@ constexpr bool eight_bits_are_offset = HWY_TARGET == HWY_AVX3_DL;
 #if HWY_TARGET == HWY_AVX3_DL
 
 template <int bits, int first, int count>
-HWY_INLINE i32x16 dot(const u8x64 (&w)[8], const std::int8_t* x) {
-  __m512i acc = _mm512_setzero_si512();
+HWY_INLINE i32_register dot(const u8x64 (&w)[8], const std::int8_t* x, int) {
+  i32_register r;
+  r.raw = _mm512_setzero_si512();
   HWY_UNROLL(8)
   for (int g = first; g < first + count; ++g) {
-    acc = _mm512_dpbusd_epi32(acc, w[g].v[0].raw,
-                              _mm512_set1_epi32(load4(x + 4 * g)));
+    r.raw = _mm512_dpbusd_epi32(r.raw, w[g].v[0].raw,
+                                _mm512_set1_epi32(load4(x + 4 * g)));
   }
-  i32x16 r;
-  r.v[0].raw = acc;
   return r;
 }
 
@@ -199,24 +198,21 @@ HWY_INLINE raw_int signed_pairs(raw_int w, raw_int x) {
 /// Products are added in 16 bits as long as they cannot overflow: a pair is at
 /// most 2 * (2^bits - 1) * 127, for 8 signed bits 2 * 128 * 127.
 template <int bits, int first, int count>
-HWY_INLINE i32x16 dot(const u8x64 (&w)[8], const std::int8_t* x) {
+HWY_INLINE i32_register dot(const u8x64 (&w)[8], const std::int8_t* x, int i) {
   constexpr int run = bits == 4 ? 8 : bits == 5 ? 4 : bits == 6 ? 2 : 1;
   constexpr int step = run < count ? run : count;
-  i32x16 r;
-  for (int i = 0; i < parts; ++i) {
-    raw_int acc{};
+  i32_register r;
+  HWY_UNROLL(8)
+  for (int g = first; g < first + count; g += step) {
+    raw_int sums{};
     HWY_UNROLL(8)
-    for (int g = first; g < first + count; g += step) {
-      raw_int sums{};
-      for (int k = g; k < g + step; ++k) {
-        const raw_int four = broadcast4(load4(x + 4 * k));
-        const raw_int pair = bits == 8 ? signed_pairs(w[k].v[i].raw, four)
-                                       : pairs(w[k].v[i].raw, four);
-        sums = k == g ? pair : add16(sums, pair);
-      }
-      acc = g == first ? widen(sums) : add32(acc, widen(sums));
+    for (int k = g; k < g + step; ++k) {
+      const raw_int four = broadcast4(load4(x + 4 * k));
+      const raw_int pair = bits == 8 ? signed_pairs(w[k].v[i].raw, four)
+                                     : pairs(w[k].v[i].raw, four);
+      sums = k == g ? pair : add16(sums, pair);
     }
-    r.v[i].raw = acc;
+    r.raw = g == first ? widen(sums) : add32(r.raw, widen(sums));
   }
   return r;
 }
@@ -224,34 +220,31 @@ HWY_INLINE i32x16 dot(const u8x64 (&w)[8], const std::int8_t* x) {
 #elif HWY_ARCH_ARM_A64 && !VOUCH_EMULATED
 
 template <int bits, int first, int count>
-HWY_INLINE i32x16 dot(const u8x64 (&w)[8], const std::int8_t* x) {
-  i32x16 r;
-  for (int i = 0; i < parts; ++i) {
-    int32x4_t acc = vdupq_n_s32(0);
-    for (int g = first; g < first + count; ++g) {
-      const int8x16_t four =
-          vreinterpretq_s8_s32(vdupq_n_s32(load4(x + 4 * g)));
-      uint8x16_t weights = w[g].v[i].raw;
-      if (bits == 8) weights = veorq_u8(weights, vdupq_n_u8(128));
-      const int8x16_t s = vreinterpretq_s8_u8(weights);
+HWY_INLINE i32_register dot(const u8x64 (&w)[8], const std::int8_t* x, int i) {
+  int32x4_t acc = vdupq_n_s32(0);
+  for (int g = first; g < first + count; ++g) {
+    const int8x16_t four = vreinterpretq_s8_s32(vdupq_n_s32(load4(x + 4 * g)));
+    uint8x16_t weights = w[g].v[i].raw;
+    if (bits == 8) weights = veorq_u8(weights, vdupq_n_u8(128));
+    const int8x16_t s = vreinterpretq_s8_u8(weights);
 #if defined(__ARM_FEATURE_DOTPROD)
-      acc = vdotq_s32(acc, s, four);
+    acc = vdotq_s32(acc, s, four);
 #else
-      const int16x8_t low = vmull_s8(vget_low_s8(s), vget_low_s8(four));
-      const int16x8_t high = vmull_high_s8(s, four);
-      acc = vaddq_s32(acc, vpaddq_s32(vpaddlq_s16(low), vpaddlq_s16(high)));
+    const int16x8_t low = vmull_s8(vget_low_s8(s), vget_low_s8(four));
+    const int16x8_t high = vmull_high_s8(s, four);
+    acc = vaddq_s32(acc, vpaddq_s32(vpaddlq_s16(low), vpaddlq_s16(high)));
 #endif
-    }
-    r.v[i].raw = acc;
   }
+  i32_register r;
+  r.raw = acc;
   return r;
 }
 
 #else
 
 template <int bits, int first, int count>
-HWY_INLINE i32x16 dot(const u8x64 (&w)[8], const std::int8_t* x) {
-  i32x16 r = set1(std::int32_t{0});
+HWY_INLINE i32_register dot(const u8x64 (&w)[8], const std::int8_t* x, int) {
+  i32_register r = set1(std::int32_t{0});
   for (int g = first; g < first + count; ++g) {
     for (int k = 0; k < 64; ++k) {
       const std::int32_t weight = bits == 8 ? w[g].v[k] - 128 : w[g].v[k];

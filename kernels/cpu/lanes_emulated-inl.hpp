@@ -15,8 +15,8 @@ namespace vouch::kernels {
 namespace HWY_NAMESPACE {
 
 /// Lanes of a register and registers of 16 lanes: here there are none.
-constexpr int register_lanes = 4;
-constexpr int parts = 4;
+constexpr int register_lanes = lane_count;
+constexpr int parts = 1;
 
 struct f32x16 {
   float v[lane_count];
@@ -158,6 +158,22 @@ HWY_INLINE std::int32_t largest(i32x16 a) {
   for (std::int32_t v : a.v) best = v > best ? v : best;
   return best;
 }
+
+using f32_register = f32x16;
+using i32_register = i32x16;
+
+HWY_INLINE f32x16& part(f32x16& a, int) { return a; }
+HWY_INLINE const f32x16& part(const f32x16& a, int) { return a; }
+HWY_INLINE i32x16& part(i32x16& a, int) { return a; }
+HWY_INLINE f32x16 splat(float x) { return set1(x); }
+HWY_INLINE i32x16 splat(std::int32_t x) { return set1(x); }
+HWY_INLINE f32x16 plus(f32x16 a, f32x16 b) { return a + b; }
+HWY_INLINE f32x16 multiply(f32x16 a, f32x16 b) { return a * b; }
+HWY_INLINE f32x16 multiply_add(f32x16 a, f32x16 b, f32x16 c) {
+  return fma(a, b, c);
+}
+HWY_INLINE i32x16 subtract(i32x16 a, i32x16 b) { return a - b; }
+HWY_INLINE f32x16 as_float(i32x16 a) { return to_float(a); }
 
 #undef VOUCH_WRAP
 #undef VOUCH_EACH

@@ -44,6 +44,34 @@ struct mask16 {
   hn::Mask<d_f32> v[parts];
 };
 
+/// One register of the 16 lanes: what loops that keep many of them at a time
+/// are written in, so that a target with narrow registers works on one after
+/// the other and need not hold all.
+using f32_register = hn::Vec<d_f32>;
+using i32_register = hn::Vec<d_i32>;
+
+HWY_INLINE f32_register& part(f32x16& a, int i) { return a.v[i]; }
+HWY_INLINE const f32_register& part(const f32x16& a, int i) { return a.v[i]; }
+HWY_INLINE i32_register& part(i32x16& a, int i) { return a.v[i]; }
+HWY_INLINE f32_register splat(float x) { return hn::Set(d_f32(), x); }
+HWY_INLINE i32_register splat(std::int32_t x) { return hn::Set(d_i32(), x); }
+HWY_INLINE f32_register plus(f32_register a, f32_register b) {
+  return hn::Add(a, b);
+}
+HWY_INLINE f32_register multiply(f32_register a, f32_register b) {
+  return hn::Mul(a, b);
+}
+HWY_INLINE f32_register multiply_add(f32_register a, f32_register b,
+                                     f32_register c) {
+  return hn::MulAdd(a, b, c);
+}
+HWY_INLINE i32_register subtract(i32_register a, i32_register b) {
+  return hn::Sub(a, b);
+}
+HWY_INLINE f32_register as_float(i32_register a) {
+  return hn::ConvertTo(d_f32(), a);
+}
+
 /// Body of a function whose result is `expression` for each register i.
 #define VOUCH_EACH(type, expression) \
   type r;                            \

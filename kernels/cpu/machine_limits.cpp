@@ -73,7 +73,11 @@ std::int32_t run_dots(const std::uint8_t* values, std::int64_t count) {
 #else
   i32x16 total = set1(std::int32_t{0});
   for (std::int64_t i = 0; i < count; ++i) {
-    total = total + dot<4, 0, 8>(w, x + 32 * (i % sums));
+    i32x16 sum;
+    for (int p = 0; p < parts; ++p) {
+      part(sum, p) = dot<4, 0, 8>(w, x + 32 * (i % sums), p);
+    }
+    total = total + sum;
   }
 #endif
   alignas(64) std::int32_t lanes[lane_count];

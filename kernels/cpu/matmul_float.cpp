@@ -23,42 +23,49 @@ HWY_INLINE f32x16 load_weights(const std::byte* tile, std::int64_t k) {
   }
 }
 
-/// Input k goes to sum k % 4, so that four chains hide the latency; then the
-/// sums are added pairwise.
+/// Register i of `rows` rows of a tile. Input k goes to sum k % 4, so that four
+/// chains hide the latency; then the sums are added pairwise.
 template <dtype type, int rows>
-void float_tile(const std::byte* weights, std::int64_t in, const float* x,
-                float* y, std::int64_t y_stride, std::int64_t outputs) {
+HWY_INLINE void float_part(const std::byte* weights, std::int64_t in,
+                           const float* x, int i, f32x16 (&out)[rows]) {
   constexpr int chains = 4;
-  f32x16 acc[chains][rows];
+  f32_register acc[chains][rows];
   for (auto& chain : acc) {
-    for (auto& a : chain) a = zero();
+    for (auto& a : chain) a = splat(0.0F);
   }
+  const auto add_input = [&](std::int64_t k, f32_register(&sums)[rows]) {
+    const f32x16 w = load_weights<type>(weights, k);
+    for (int r = 0; r < rows; ++r) {
+      sums[r] = multiply_add(part(w, i), splat(x[r * in + k]), sums[r]);
+    }
+  };
   std::int64_t k = 0;
   for (; k + chains <= in; k += chains) {
     HWY_UNROLL(4)
-    for (int c = 0; c < chains; ++c) {
-      const f32x16 w = load_weights<type>(weights, k + c);
-      for (int r = 0; r < rows; ++r) {
-        acc[c][r] = fma(w, set1(x[r * in + k + c]), acc[c][r]);
-      }
-    }
+    for (int c = 0; c < chains; ++c) add_input(k + c, acc[c]);
   }
-  for (int c = 0; k < in; ++k, ++c) {
-    const f32x16 w = load_weights<type>(weights, k);
-    for (int r = 0; r < rows; ++r) {
-      acc[c][r] = fma(w, set1(x[r * in + k]), acc[c][r]);
-    }
-  }
+  for (int c = 0; k < in; ++k, ++c) add_input(k, acc[c]);
   for (int r = 0; r < rows; ++r) {
-    store_n((acc[0][r] + acc[1][r]) + (acc[2][r] + acc[3][r]), y + r * y_stride,
-            outputs);
+    part(out[r], i) =
+        plus(plus(acc[0][r], acc[1][r]), plus(acc[2][r], acc[3][r]));
   }
+}
+
+template <dtype type, int rows>
+void float_tile(const std::byte* weights, std::int64_t in, const float* x,
+                float* y, std::int64_t y_stride, std::int64_t outputs) {
+  f32x16 sums[rows];
+  HWY_UNROLL(4)
+  for (int i = 0; i < parts; ++i) {
+    float_part<type, rows>(weights, in, x, i, sums);
+  }
+  for (int r = 0; r < rows; ++r) store_n(sums[r], y + r * y_stride, outputs);
 }
 
 template <dtype type>
 void typed_float_tiles(const tile_range& range) {
-  // What the registers hold: 32 of them with one a vector, else few.
-  constexpr int most = parts == 1 ? 4 : 1;
+  // Whose four sums the registers hold: 32 of them, or AVX2's 16.
+  constexpr int most = VOUCH_EMULATED ? 1 : HWY_TARGET == HWY_AVX2 ? 3 : 4;
   const std::int64_t in = range.w.in;
   for (std::int64_t t = range.first_tile; t < range.first_tile + range.tiles;
        ++t) {

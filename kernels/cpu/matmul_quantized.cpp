@@ -26,22 +26,28 @@ constexpr int zero_shift() {
 }
 
 /// The integer dot product of `count` groups less zero * (sum of activations),
-/// as floats.
+/// as floats: register i of it.
 template <int bits, scale_kind kind, int first, int count>
-HWY_INLINE f32x16 block_dot(const u8x64 (&w)[8], const activation_block& x) {
-  i32x16 d = dot<bits, first, count>(w, x.q);
+HWY_INLINE f32_register block_dot(const u8x64 (&w)[8],
+                                  const activation_block& x, int i) {
+  i32_register d = dot<bits, first, count>(w, x.q, i);
   constexpr int shift = zero_shift<bits, kind>();
   if constexpr (shift >= 0) {
     const std::int32_t sum =
         count == 8 ? x.sums[0] + x.sums[1] : x.sums[first / 4];
-    d = d - set1(sum * (1 << shift));
+    d = subtract(d, splat(sum * (1 << shift)));
   }
-  return to_float(d);
+  return as_float(d);
 }
 
 /// How far ahead of the block at hand weights are asked for: memory answers
 /// later than the hardware's own prefetcher, which stops at every page, asks.
 constexpr int prefetch_bytes = 8192;
+
+/// A target of many wide registers keeps the weights of a block in them for
+/// several rows; one of few reads them from the first-level cache for each row
+/// and would, unrolled, only save and restore registers.
+constexpr int rows_unrolled = parts == 1 ? 8 : 1;
 
 /// One tile times `rows` rows. `prefetch`: the weights come from memory, not
 /// from the cache that an earlier pass left them in.
@@ -80,12 +86,18 @@ void tile(const std::byte* weights, std::int64_t blocks,
       const auto* s = reinterpret_cast<const std::int8_t*>(scales);
       const f32x16 d0 = d * load_bytes(s);
       const f32x16 d1 = d * load_bytes(s + tile_outputs);
-      HWY_UNROLL(8)
+      HWY_UNROLL(rows_unrolled)
       for (int r = 0; r < rows; ++r) {
         const activation_block& a = x[r * blocks + b];
-        const f32x16 scale = set1(a.scale);
-        acc[r] = fma(d0 * scale, block_dot<bits, kind, 0, 4>(w, a), acc[r]);
-        acc[r] = fma(d1 * scale, block_dot<bits, kind, 4, 4>(w, a), acc[r]);
+        HWY_UNROLL(4)
+        for (int i = 0; i < parts; ++i) {
+          const f32_register scale = splat(a.scale);
+          f32_register& sum = part(acc[r], i);
+          sum = multiply_add(multiply(part(d0, i), scale),
+                             block_dot<bits, kind, 0, 4>(w, a, i), sum);
+          sum = multiply_add(multiply(part(d1, i), scale),
+                             block_dot<bits, kind, 4, 4>(w, a, i), sum);
+        }
       }
     } else {
       f32x16 block_d = d;
@@ -100,13 +112,17 @@ void tile(const std::byte* weights, std::int64_t blocks,
           block_m = load_f16(half + tile_outputs);
         }
       }
-      HWY_UNROLL(8)
+      HWY_UNROLL(rows_unrolled)
       for (int r = 0; r < rows; ++r) {
         const activation_block& a = x[r * blocks + b];
-        acc[r] = fma(block_d * set1(a.scale), block_dot<bits, kind, 0, 8>(w, a),
-                     acc[r]);
-        if constexpr (kind != scale_kind::symmetric) {
-          acc[r] = fma(block_m, set1(a.scaled_sum), acc[r]);
+        HWY_UNROLL(4)
+        for (int i = 0; i < parts; ++i) {
+          f32_register& sum = part(acc[r], i);
+          sum = multiply_add(multiply(part(block_d, i), splat(a.scale)),
+                             block_dot<bits, kind, 0, 8>(w, a, i), sum);
+          if constexpr (kind != scale_kind::symmetric) {
+            sum = multiply_add(part(block_m, i), splat(a.scaled_sum), sum);
+          }
         }
       }
     }
@@ -135,16 +151,13 @@ void tiles(const tile_range& range) {
              outputs, r == range.first_row);
       r += rows;
     };
-    // Eight where 32 wide registers hold them; the emulated lanes gain nothing.
-    constexpr bool wide = parts == 1;
-    constexpr int most = VOUCH_EMULATED ? 1 : wide ? 8 : 4;
+    // The emulated lanes gain nothing.
+    constexpr int most = VOUCH_EMULATED ? 1 : 8;
     while (end - r >= most) run(tile<bits, kind, most>, most);
-    if constexpr (wide) {
+    if constexpr (most > 1) {
       if (end - r >= 4) run(tile<bits, kind, 4>, 4);
       if (end - r == 3) run(tile<bits, kind, 3>, 3);
-    }
-    if constexpr (most > 1) {
-      if (end - r >= 2) run(tile<bits, kind, 2>, 2);
+      if (end - r == 2) run(tile<bits, kind, 2>, 2);
     }
     if (end - r == 1) run(tile<bits, kind, 1>, 1);
   }
