@@ -43,8 +43,11 @@ struct fake_target {
   token_id vocabulary = 16;
   /// One row in so many is in error; 0: none.
   std::uint64_t one_error_in = 0;
+  /// The last tokens that count, so that texts repeat themselves; 0: all.
+  std::size_t order = 0;
 
   token_id pick(std::span<const token_id> history) const {
+    if (order != 0 && history.size() > order) history = history.last(order);
     std::uint64_t h = seed;
     for (const token_id token : history) {
       h = mix(h ^ static_cast<std::uint64_t>(token));
