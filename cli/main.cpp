@@ -49,6 +49,7 @@ int run(int argc, char** argv) {
   vouch::cli::add_inspect(app, chosen);
   vouch::cli::add_tokenize(app, chosen);
   vouch::cli::add_template(app, chosen);
+  vouch::cli::add_transcript(app, chosen);
 
   if (const auto wrong = unknown_command(app, argc, argv); !wrong.empty()) {
     std::cerr << "vouch: " << wrong << '\n';

@@ -57,6 +57,84 @@ class Tokenize(unittest.TestCase):
             self.assertIn(wrong, got.stderr.decode())
 
 
+class Transcript(unittest.TestCase):
+    """`vouch transcript check`: 0 holds, 1 does not, 2 cannot be read."""
+
+    SEQUENCE = {"record": "sequence", "request": "a", "choice": 0,
+                "prompt_tokens": 2, "last_token": 9, "budget": 8,
+                "context": 64, "stop_tokens": [3], "widths": [2, 3, 4],
+                "seed": 5, "drafter": "lookup"}
+    BURST = {"record": "burst", "request": "a", "choice": 0, "burst": 0,
+             "generated": 0, "last_token": 9, "cache": 1, "verdict": "equal"}
+    ROUND = {"record": "round", "request": "a", "choice": 0, "burst": 0,
+             "round": 0, "width": 3, "position": 1, "anchor": 9,
+             "drafts": [10, 12], "picks": [10, 11, 14], "accepted": 1,
+             "emitted": [10, 11], "cache_before": 1, "cache_after": 3,
+             "seed": 5, "sampler_position": 1, "verdict": "equal",
+             "end": "none"}
+
+    def check(self, lines, *arguments, classic=None):
+        with tempfile.TemporaryDirectory() as folder:
+            folder = pathlib.Path(folder)
+            file = folder / "t.jsonl"
+            file.write_text("".join(
+                (line if isinstance(line, str) else json.dumps(line)) + "\n"
+                for line in lines))
+            if classic is not None:
+                other = folder / "classic.jsonl"
+                other.write_text(json.dumps(classic) + "\n")
+                arguments += ("--classic", other)
+            report = folder / "report.json"
+            got = run("transcript", "check", file, "--json", report, *arguments)
+            return got, (json.loads(report.read_text())
+                         if report.exists() else None)
+
+    def test_a_sound_one_holds(self):
+        got, report = self.check([self.SEQUENCE, self.BURST, self.ROUND])
+        self.assertEqual(got.returncode, 0, got.stderr)
+        self.assertTrue(got.stdout.endswith(b"holds\n"), got.stdout)
+        self.assertEqual(report["holds"], True)
+        self.assertEqual((report["drafted"], report["accepted"],
+                          report["emitted"]), (2, 1, 2))
+
+    def test_an_unsound_one_is_exit_1_and_names_rule_and_line(self):
+        wrong = {**self.ROUND, "cache_after": 4}
+        got, report = self.check([self.SEQUENCE, self.BURST, wrong])
+        self.assertEqual(got.returncode, 1)
+        self.assertIn(b"line 3: cache_after: cache_after is 4, not 3",
+                      got.stdout)
+        self.assertTrue(got.stdout.endswith(b"does not hold\n"))
+        self.assertEqual(report["failures"][0]["rule"], "cache_after")
+        self.assertEqual(report["failures"][0]["line"], 3)
+        # Nothing ran: no pass.
+        self.assertEqual(self.check([self.SEQUENCE])[0].returncode, 1)
+
+    def test_a_classic_arm_shows_the_first_difference(self):
+        lines = [self.SEQUENCE, self.BURST, self.ROUND]
+        same = {"request": "a", "choice": 0, "tokens": [10, 11, 12]}
+        self.assertEqual(self.check(lines, classic=same)[0].returncode, 0)
+        other = {**same, "tokens": [10, 77, 12]}
+        got, report = self.check(lines, classic=other)
+        self.assertEqual(got.returncode, 1)
+        failure = report["failures"][0]
+        self.assertEqual([failure[k] for k in
+                          ("rule", "burst", "round", "row")],
+                         ["classic", 0, 0, 1])
+
+    def test_what_cannot_be_read_is_exit_2(self):
+        for broken, message in (
+                ({**self.ROUND, "width": "3"},
+                 "t.jsonl: line 3: field 'width': not an integer"),
+                ("{", "t.jsonl: line 3: not valid JSON")):
+            got, report = self.check([self.SEQUENCE, self.BURST, broken])
+            self.assertEqual(got.returncode, 2)
+            self.assertIn(message, got.stderr.decode())
+            self.assertIsNone(report)
+        self.assertEqual(run("transcript", "check", "/nonexistent").returncode,
+                         2)
+        self.assertEqual(run("transcript").returncode, 2)
+
+
 class Template(unittest.TestCase):
     MESSAGES = [{"role": "user", "content": "Hi <|im_end|>"}]
 

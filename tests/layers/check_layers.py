@@ -21,6 +21,7 @@ LIBRARIES = {
     "caf/": "actors",
     "prometheus/": "actors",
     "boost/": "http",
+    "boost/json": "engine",
     "CLI/": "cli",
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s*["<]([^">]+)[">]')
