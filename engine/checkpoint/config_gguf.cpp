@@ -12,58 +12,21 @@ namespace vouch::engine {
 
 namespace {
 
-/// Keys of one file, named without the architecture they start with.
-class arch_keys {
- public:
-  arch_keys(const gguf_file& file, std::string_view architecture)
-      : file_{file}, prefix_{std::string{architecture} + "."} {}
-
-  std::string name(const std::string& key) const { return prefix_ + key; }
-  bool has(const std::string& key) const { return file_.has(name(key)); }
-
-  [[noreturn]] void fail(const std::string& key,
-                         const std::string& what) const {
-    throw input_error{file_.path().string(), "key '" + name(key) + "' " + what};
+void refuse_unsupported(const arch_keys& keys) {
+  if (keys.integer("expert_count").value_or(0) != 0) {
+    keys.fail("expert_count", "is set: mixtures of experts are not supported");
   }
-
-  /// One integer, or an array in which all are equal (a value per layer).
-  std::optional<std::int64_t> integer(const std::string& key) const {
-    const auto found = file_.metadata().find(name(key));
-    if (found == file_.metadata().end()) return {};
-    if (!found->second.is_array) return file_.integer(name(key));
-    const auto values = file_.integers(name(key));
-    if (values.empty()) fail(key, "is an empty array");
-    for (const auto value : values) {
-      if (value != values.front()) {
-        fail(key, "differs from layer to layer, which is not supported");
-      }
+  for (const auto* key :
+       {"attention.sliding_window", "attention.scale", "attention.clamp_kqv",
+        "logit_scale", "embedding_scale", "residual_scale",
+        "attn_logit_softcapping", "final_logit_softcapping"}) {
+    if (keys.has(key) && keys.number(key) != 0.0) {
+      keys.fail(key, "is set: this feature is not supported");
     }
-    return values.front();
   }
+}
 
-  std::int64_t size(const std::string& key, std::int64_t limit,
-                    std::optional<std::int64_t> fallback = {}) const {
-    auto value = integer(key);
-    if (!value) value = fallback;
-    if (!value) fail(key, "is missing");
-    if (*value < 1 || *value > limit) {
-      fail(key, "is " + std::to_string(*value) + ", not within 1 to " +
-                    std::to_string(limit));
-    }
-    return *value;
-  }
-
-  std::optional<double> number(const std::string& key) const {
-    return file_.number(name(key));
-  }
-  std::string string(const std::string& key, const char* fallback) const {
-    return std::string{file_.string(name(key)).value_or(fallback)};
-  }
-
- private:
-  const gguf_file& file_;
-  std::string prefix_;
-};
+}  // namespace
 
 void read_rope(const arch_keys& keys, model_config& config) {
   config.rope_theta = keys.number("rope.freq_base").value_or(1e4);
@@ -125,22 +88,6 @@ void read_divisors(const gguf_file& file, model_config& config) {
     }
   }
 }
-
-void refuse_unsupported(const arch_keys& keys) {
-  if (keys.integer("expert_count").value_or(0) != 0) {
-    keys.fail("expert_count", "is set: mixtures of experts are not supported");
-  }
-  for (const auto* key :
-       {"attention.sliding_window", "attention.scale", "attention.clamp_kqv",
-        "logit_scale", "embedding_scale", "residual_scale",
-        "attn_logit_softcapping", "final_logit_softcapping"}) {
-    if (keys.has(key) && keys.number(key) != 0.0) {
-      keys.fail(key, "is set: this feature is not supported");
-    }
-  }
-}
-
-}  // namespace
 
 model_config read_config(const gguf_file& file) {
   const auto architecture = file.require_string("general.architecture");

@@ -10,7 +10,55 @@ namespace vouch::engine {
 
 namespace {
 
-/// The object that holds the rotary parameters, and the theta of older files.
+void refuse_unsupported(const json_object& config,
+                        std::string_view architecture) {
+  for (const auto* field : {"quantization_config", "quantization"}) {
+    if (config.has(field)) {
+      config.fail(field, "is set: quantised safetensors are not supported");
+    }
+  }
+  const auto activation = config.string("hidden_act").value_or("silu");
+  if (activation != "silu" && activation != "swish") {
+    config.fail("hidden_act",
+                "is '" + activation + "': only 'silu' is supported");
+  }
+  const auto architectures = config.strings("architectures");
+  if (!architectures.empty() &&
+      std::find(architectures.begin(), architectures.end(), architecture) ==
+          architectures.end()) {
+    config.fail("architectures", "names '" + architectures.front() + "', not " +
+                                     std::string{architecture});
+  }
+}
+
+/// What a field is taken for when it is absent: transformers' LlamaConfig and
+/// MistralConfig.
+struct fallbacks {
+  std::int64_t intermediate_size = 11008;
+  /// 0: as many as there are heads.
+  std::int64_t kv_heads = 0;
+  std::int64_t max_position = 2048;
+};
+constexpr fallbacks llama_fallbacks{};
+constexpr fallbacks mistral_fallbacks{14336, 8, 131072};
+
+/// A window that covers every position is none.
+void refuse_window(const json_object& config, std::int64_t max_position) {
+  if (config.is_null("sliding_window")) return;
+  const auto window = config.integer("sliding_window").value_or(4096);
+  if (window >= max_position) return;
+  config.fail("sliding_window",
+              (config.has("sliding_window")
+                   ? "is " + std::to_string(window)
+                   : "is missing, which means " + std::to_string(window)) +
+                  ": attention over a part of the context (of " +
+                  std::to_string(max_position) +
+                  " tokens) is not supported; a model without a window has "
+                  "null here");
+}
+
+}  // namespace
+
 void read_rope(const json_object& config, model_config& result) {
   auto rope = config.object("rope_parameters");
   if (!rope) rope = config.object("rope_scaling");
@@ -66,55 +114,6 @@ void read_rope(const json_object& config, model_config& result) {
                                "linear, llama3 and yarn are)");
   }
 }
-
-void refuse_unsupported(const json_object& config,
-                        std::string_view architecture) {
-  for (const auto* field : {"quantization_config", "quantization"}) {
-    if (config.has(field)) {
-      config.fail(field, "is set: quantised safetensors are not supported");
-    }
-  }
-  const auto activation = config.string("hidden_act").value_or("silu");
-  if (activation != "silu" && activation != "swish") {
-    config.fail("hidden_act",
-                "is '" + activation + "': only 'silu' is supported");
-  }
-  const auto architectures = config.strings("architectures");
-  if (!architectures.empty() &&
-      std::find(architectures.begin(), architectures.end(), architecture) ==
-          architectures.end()) {
-    config.fail("architectures", "names '" + architectures.front() + "', not " +
-                                     std::string{architecture});
-  }
-}
-
-/// What a field is taken for when it is absent: transformers' LlamaConfig and
-/// MistralConfig.
-struct fallbacks {
-  std::int64_t intermediate_size = 11008;
-  /// 0: as many as there are heads.
-  std::int64_t kv_heads = 0;
-  std::int64_t max_position = 2048;
-};
-constexpr fallbacks llama_fallbacks{};
-constexpr fallbacks mistral_fallbacks{14336, 8, 131072};
-
-/// A window that covers every position is none.
-void refuse_window(const json_object& config, std::int64_t max_position) {
-  if (config.is_null("sliding_window")) return;
-  const auto window = config.integer("sliding_window").value_or(4096);
-  if (window >= max_position) return;
-  config.fail("sliding_window",
-              (config.has("sliding_window")
-                   ? "is " + std::to_string(window)
-                   : "is missing, which means " + std::to_string(window)) +
-                  ": attention over a part of the context (of " +
-                  std::to_string(max_position) +
-                  " tokens) is not supported; a model without a window has "
-                  "null here");
-}
-
-}  // namespace
 
 model_config read_config(const json_object& config) {
   model_config result;

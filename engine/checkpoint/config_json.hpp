@@ -14,6 +14,10 @@ namespace vouch::engine {
 /// Families and features that the models do not compute are refused by name.
 model_config read_config(const json_object& config);
 
+/// The object that holds the rotary parameters, and the theta of older files,
+/// into `result`, whose max_position is set.
+void read_rope(const json_object& config, model_config& result);
+
 /// The end-of-generation ids of generation_config.json or config.json.
 std::vector<token_id> read_eos(const json_object& file,
                                const model_config& config);

@@ -1,7 +1,4 @@
 #include <algorithm>
-#include <map>
-#include <optional>
-#include <set>
 #include <utility>
 
 #include "engine/checkpoint/config_json.hpp"
@@ -9,7 +6,7 @@
 #include "engine/checkpoint/content_hash.hpp"
 #include "engine/checkpoint/folder_text.hpp"
 #include "engine/checkpoint/json_file.hpp"
-#include "engine/checkpoint/safetensors.hpp"
+#include "engine/checkpoint/safetensors_weights.hpp"
 #include "engine/checkpoint/tensor_index.hpp"
 #include "engine/error.hpp"
 
@@ -17,79 +14,11 @@ namespace vouch::engine {
 
 namespace {
 
-constexpr const char* index_name = "model.safetensors.index.json";
-
-/// The files that hold the weights, and which of a file's tensors count.
-struct weight_files {
-  std::vector<safetensors_file> files;
-  /// Tensor -> file name; empty when there is no index.
-  std::map<std::string, std::string> map;
-};
-
-weight_files open_sharded(const std::filesystem::path& folder) {
-  const auto index = json_object::load(folder / index_name);
-  const auto map = index.object("weight_map");
-  if (!map) index.fail("weight_map", "is missing");
-  weight_files result;
-  std::set<std::string> names;
-  for (auto& [tensor, file] : map->string_members()) {
-    if (file != std::filesystem::path{file}.filename().string()) {
-      map->fail(tensor, "names '" + file + "', which is no plain file name");
-    }
-    names.insert(file);
-    if (!result.map.emplace(tensor, file).second) {
-      map->fail(tensor, "occurs twice");
-    }
-  }
-  for (const auto& name : names) result.files.emplace_back(folder / name);
-  std::set<std::pair<std::string, std::string>> present;
-  for (const auto& file : result.files) {
-    const auto name = file.path().filename().string();
-    for (const auto& tensor : file.tensors()) {
-      present.emplace(tensor.name, name);
-    }
-  }
-  for (const auto& entry : result.map) {
-    if (!present.contains(entry)) {
-      map->fail(entry.first, "names '" + entry.second +
-                                 "', which does not hold that tensor");
-    }
-  }
-  return result;
-}
-
-weight_files open_weights(const std::filesystem::path& folder) {
-  if (std::filesystem::exists(folder / index_name)) {
-    return open_sharded(folder);
-  }
-  const auto single = folder / "model.safetensors";
-  if (!std::filesystem::exists(single)) {
-    throw input_error{
-        folder.string(),
-        std::string{"holds neither model.safetensors nor "} + index_name};
-  }
-  weight_files result;
-  result.files.emplace_back(single);
-  return result;
-}
-
-std::optional<kernels::dtype> kernel_type(const std::string& name) {
-  if (name == "F32") return kernels::dtype::f32;
-  if (name == "F16") return kernels::dtype::f16;
-  if (name == "BF16") return kernels::dtype::bf16;
-  return {};
-}
-
 std::vector<tensor_view> list_tensors(const weight_files& weights) {
   std::vector<tensor_view> result;
   for (const auto& file : weights.files) {
-    const auto name = file.path().filename().string();
     for (const auto& tensor : file.tensors()) {
-      const auto listed = weights.map.find(tensor.name);
-      if (!weights.map.empty() &&
-          (listed == weights.map.end() || listed->second != name)) {
-        continue;
-      }
+      if (!weights.lists(file, tensor)) continue;
       // Old files store a buffer that the configuration gives anyway.
       if (tensor.name.ends_with(".rotary_emb.inv_freq")) continue;
       const auto type = kernel_type(tensor.dtype);
