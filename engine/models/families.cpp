@@ -1,6 +1,7 @@
 #include "engine/models/families.hpp"
 
 #include <array>
+#include <stdexcept>
 
 #include "engine/checkpoint/checkpoint.hpp"
 #include "engine/error.hpp"
@@ -50,6 +51,16 @@ std::string supported_families() {
     result += family.name;
   }
   return result;
+}
+
+void model::embed(std::span<const token_id> /*tokens*/, float* /*out*/,
+                  kernels::thread_pool& /*pool*/) const {
+  throw std::logic_error{"this model lends no embedding"};
+}
+
+void model::apply_head(const float* /*normed*/, std::int64_t /*rows*/,
+                       float* /*logits*/, kernels::thread_pool& /*pool*/) {
+  throw std::logic_error{"this model lends no head"};
 }
 
 std::unique_ptr<model> load_model(const checkpoint& source,

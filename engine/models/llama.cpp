@@ -66,10 +66,16 @@ class llama final : public model {
   std::size_t weight_bytes() const override { return weight_bytes_; }
   void forward(const forward_rows& rows, const kv_memory& kv, float* logits,
                kernels::thread_pool& pool) override;
+  bool serves_drafters() const override { return true; }
+  void embed(std::span<const token_id> tokens, float* out,
+             kernels::thread_pool& pool) const override;
+  void apply_head(const float* normed, std::int64_t rows, float* logits,
+                  kernels::thread_pool& pool) override;
 
  private:
   void reserve(const forward_rows& rows);
-  void embed(const forward_rows& rows, kernels::thread_pool& pool);
+  void tap(const hidden_taps& taps, std::int32_t index, std::int64_t rows,
+           kernels::thread_pool& pool) const;
   void attend(const llama_layer& layer, const forward_rows& rows,
               const kv_memory& kv, std::int32_t index,
               kernels::thread_pool& pool);
@@ -169,25 +175,45 @@ void llama::forward(const forward_rows& rows, const kv_memory& kv,
   const auto count = static_cast<std::int64_t>(rows.tokens.size());
   reserve(rows);
   scratch_.clock = step_clock{rows.profile};
-  embed(rows, pool);
+  embed(rows.tokens, scratch_.hidden.data(), pool);
   scratch_.clock.lap(step_part::embed);
   for (std::int32_t i = 0; i < config_.layers; ++i) {
     const auto& layer = layers_[static_cast<std::size_t>(i)];
     attend(layer, rows, kv, i, pool);
     transform(layer, count, pool);
+    tap(rows.taps, i, count, pool);
   }
   head(rows, logits, pool);
   scratch_.clock.lap(step_part::head);
 }
 
-/// hidden = embedding[token]
-void llama::embed(const forward_rows& rows, kernels::thread_pool& pool) {
+void llama::embed(std::span<const token_id> tokens, float* out,
+                  kernels::thread_pool& pool) const {
   const auto width = static_cast<std::size_t>(config_.hidden_size);
-  const auto count = static_cast<std::int64_t>(rows.tokens.size());
+  const auto count = static_cast<std::int64_t>(tokens.size());
   pool.parallel_for(count, [&](std::int64_t row) {
     const auto r = static_cast<std::size_t>(row);
-    embedding_.read(rows.tokens[r], scratch_.hidden.data() + r * width);
+    embedding_.read(tokens[r], out + r * width);
   });
+}
+
+/// Hands out hidden + projected, the residual stream after layer `index`: what
+/// the next norm will have added up, and without adding it here.
+void llama::tap(const hidden_taps& taps, std::int32_t index, std::int64_t rows,
+                kernels::thread_pool& pool) const {
+  const auto& s = scratch_;
+  const auto hidden = config_.hidden_size;
+  const auto width = static_cast<std::int64_t>(taps.layers.size()) * hidden;
+  for (std::size_t j = 0; j < taps.layers.size(); ++j) {
+    if (taps.layers[j] != index) continue;
+    float* const out = taps.out + static_cast<std::int64_t>(j) * hidden;
+    pool.parallel_for(rows, [&](std::int64_t row) {
+      const float* stream = s.hidden.data() + row * hidden;
+      const float* delta = s.projected.data() + row * hidden;
+      float* to = out + row * width;
+      for (std::int64_t i = 0; i < hidden; ++i) to[i] = stream[i] + delta[i];
+    });
+  }
 }
 
 /// hidden += output(attention(rope(query(x)), rope(key(x)), value(x))),
@@ -270,6 +296,15 @@ void llama::head(const forward_rows& rows, float* logits,
   s.activations.assign_norm(s.hidden.data(), s.projected.data(),
                             final_norm_.data(), config_.rms_norm_eps, count,
                             hidden, quantized(head_), pool);
+  kernels::matmul(head_.weight, s.activations, logits, config_.vocab_size,
+                  pool);
+}
+
+void llama::apply_head(const float* normed, std::int64_t rows, float* logits,
+                       kernels::thread_pool& pool) {
+  auto& s = scratch_;
+  s.activations.assign(normed, rows, config_.hidden_size, quantized(head_),
+                       pool);
   kernels::matmul(head_.weight, s.activations, logits, config_.vocab_size,
                   pool);
 }

@@ -18,6 +18,15 @@ namespace vouch::engine {
 
 class checkpoint;
 
+/// Where a step hands out its rows' hidden states ("taps") to a drafter.
+struct hidden_taps {
+  /// 0-based layers, in the order in which they lie in a row of `out`.
+  std::span<const std::int32_t> layers;
+  /// [rows][layers * hidden_size]: the residual stream after each layer, before
+  /// the final norm.
+  float* out = nullptr;
+};
+
 /// The rows of one step, flattened: sequences one after the other, each with
 /// consecutive positions.
 struct forward_rows {
@@ -30,6 +39,8 @@ struct forward_rows {
   std::span<const std::int32_t> logits_rows;
   /// Where the time of each part is added up, or nullptr.
   step_profile* profile = nullptr;
+  /// Handing out taps changes no byte of what the step computes.
+  hidden_taps taps = {};
 };
 
 /// The KV pool's memory, layer after layer: block b of layer l starts at
@@ -60,6 +71,17 @@ class model {
 
   /// Bytes of weights in memory.
   virtual std::size_t weight_bytes() const = 0;
+
+  /// True for a family that fills rows.taps and lends drafters its embedding
+  /// and its head; the two calls below throw std::logic_error otherwise.
+  virtual bool serves_drafters() const { return false; }
+  /// The embedding rows of `tokens`, as the table has them: [tokens][hidden].
+  virtual void embed(std::span<const token_id> tokens, float* out,
+                     kernels::thread_pool& pool) const;
+  /// Logits [rows][vocab_size] of rows that are normed already: `normed`,
+  /// [rows][hidden_size]. Not while forward runs.
+  virtual void apply_head(const float* normed, std::int64_t rows, float* logits,
+                          kernels::thread_pool& pool);
 };
 
 /// Called as a load advances, with a share in [0, 1].

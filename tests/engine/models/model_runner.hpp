@@ -7,6 +7,7 @@
 #include <memory>
 #include <numeric>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "engine/checkpoint/checkpoint.hpp"
@@ -50,14 +51,33 @@ class model_runner {
         table_.data(), 0, static_cast<std::int64_t>(tokens.size()), next_};
     std::vector<float> logits(rows.size() *
                               static_cast<std::size_t>(vocabulary()));
-    model_->forward({tokens, positions, {&sequence, 1}, rows}, kv_,
-                    logits.data(), pool_);
+    taps_.assign(tokens.size() * tapped_.size() *
+                     static_cast<std::size_t>(model_->config().hidden_size),
+                 NAN);
+    model_->forward({tokens,
+                     positions,
+                     {&sequence, 1},
+                     rows,
+                     nullptr,
+                     {tapped_, taps_.data()}},
+                    kv_, logits.data(), pool_);
     next_ += static_cast<std::int32_t>(tokens.size());
     return logits;
   }
 
+  /// From now on a step keeps the hidden rows of these layers.
+  void tap(std::vector<std::int32_t> layers) { tapped_ = std::move(layers); }
+  /// Those of the last step, [rows][layers * hidden size].
+  const std::vector<float>& taps() const { return taps_; }
+
   /// Forgets the sequence.
   void restart() { next_ = 0; }
+  /// Forgets the positions from `length` on.
+  void truncate(std::int64_t length) {
+    next_ = static_cast<std::int32_t>(length);
+  }
+  /// All of K and V, as stored.
+  const std::vector<std::byte>& memory() const { return memory_; }
 
   /// All tokens, `chunk` at a time from an empty cache.
   std::vector<float> run(std::span<const engine::token_id> tokens,
@@ -78,6 +98,8 @@ class model_runner {
   std::vector<std::byte> memory_;
   std::vector<std::int32_t> table_;
   engine::kv_memory kv_;
+  std::vector<std::int32_t> tapped_;
+  std::vector<float> taps_;
   std::int32_t next_ = 0;
 };
 
