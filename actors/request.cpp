@@ -16,6 +16,16 @@ double now_ms(self_pointer self) {
       .count();
 }
 
+/// After the terminal event. CAF keeps what watches an actor until that actor
+/// ends, and with it the memory of the watcher: SCHEDULER, and a client with
+/// many requests, would collect all REQUESTs there ever were.
+void leave(self_pointer self) {
+  const auto& setup = self->state.setup;
+  self->demonitor(setup.client.address());
+  self->demonitor(setup.scheduler.address());
+  self->quit();
+}
+
 /// The terminal event of a request without a result.
 void fail(self_pointer self, failed event) {
   auto& state = self->state;
@@ -37,7 +47,7 @@ void fail(self_pointer self, failed event) {
     }
   }
   self->send(state.setup.client, std::move(event));
-  self->quit();
+  leave(self);
 }
 
 void fail(self_pointer self, failure kind, const std::string& message) {
@@ -56,7 +66,7 @@ void finish(self_pointer self) {
   }
   event.cached_tokens = state.cached_tokens;
   self->send(state.setup.client, std::move(event));
-  self->quit();
+  leave(self);
 }
 
 void show_prompt(self_pointer self, std::size_t index) {

@@ -68,7 +68,7 @@ class request_test : public testing::Test {
     for (const auto& actor : {caf::actor_cast<caf::actor>(client_),
                               caf::actor_cast<caf::actor>(scheduler_),
                               caf::actor_cast<caf::actor>(request_)}) {
-      caf::anon_send_exit(actor, caf::exit_reason::kill);
+      if (actor) caf::anon_send_exit(actor, caf::exit_reason::kill);
     }
   }
   void send(std::vector<engine::sequence_update> updates,
@@ -87,6 +87,19 @@ class request_test : public testing::Test {
   test::outcome end() {
     send({ended(2, engine::finish_reason::length)});
     return events_->wait("a");
+  }
+
+  /// Lets the request go and waits until nobody else holds on to its memory;
+  /// how many do that all the same.
+  std::size_t holders_left() {
+    const auto last = caf::actor_cast<caf::weak_actor_ptr>(request_);
+    request_ = nullptr;
+    const auto others = [&] { return last->weak_refs.load() - 1; };
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds{5};
+    while (others() > 0 && std::chrono::steady_clock::now() < end) {
+      std::this_thread::sleep_for(std::chrono::milliseconds{1});
+    }
+    return others();
   }
 
   struct config : caf::actor_system_config {
@@ -121,6 +134,23 @@ TEST_F(request_test, AChoiceThatRunsFailsTheRequest) {
   const auto seen = events_->wait("a");
   EXPECT_EQ(seen.error.kind, failure::internal);
   EXPECT_EQ(seen.error.message, "row 3 had a NaN");
+}
+
+TEST_F(request_test, NothingHoldsARequestThatHasFinished) {
+  EXPECT_FALSE(end().failed);
+  EXPECT_EQ(holders_left(), 0U);
+}
+
+TEST_F(request_test, NothingHoldsARequestThatHasFailed) {
+  send({ended(2, engine::finish_reason::failed)});
+  EXPECT_TRUE(events_->wait("a").failed);
+  EXPECT_EQ(holders_left(), 0U);
+}
+
+TEST_F(request_test, NothingHoldsARequestThatWasCancelled) {
+  caf::anon_send(request_, cancel_atom_v);
+  EXPECT_TRUE(events_->wait("a").failed);
+  EXPECT_EQ(holders_left(), 0U);
 }
 
 }  // namespace
