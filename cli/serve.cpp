@@ -226,7 +226,10 @@ int serve(const options& chosen) {
     return exit_ok;
   }
   if (!chosen.port_file.empty()) {
-    std::ofstream{chosen.port_file} << port << '\n';
+    std::ofstream file{chosen.port_file};
+    if (!(file << port << std::endl)) {
+      throw engine::input_error(chosen.port_file, "cannot be written");
+    }
   }
   const auto info = model.model().value();
   spdlog::info("ready: {} ({}), {} tokens of context, {} KV blocks of 16, {}",

@@ -1,7 +1,9 @@
 #include "cli/session.hpp"
 
+#include <charconv>
 #include <chrono>
 #include <csignal>
+#include <system_error>
 #include <thread>
 
 #include "cli/progress_bar.hpp"
@@ -74,7 +76,18 @@ void add_generation_options(CLI::App& command, generation_options& into) {
       ->add_option("--repetition-penalty", into.repetition_penalty,
                    "Over prompt and text; 1 is off (1.0)")
       ->check(CLI::Range(1e-3, 10.0));
-  group->add_option("--seed", into.seed, "The same seed gives the same text");
+  // CLI11 takes the nearest number it can hold without a word.
+  group->add_option("--seed", into.seed, "The same seed gives the same text")
+      ->check([](const std::string& text) {
+        const auto is = [&](auto number) {
+          const auto* end = text.data() + text.size();
+          const auto read = std::from_chars(text.data(), end, number);
+          return read.ec == std::errc{} && read.ptr == end;
+        };
+        return is(std::uint64_t{}) || is(std::int64_t{})
+                   ? std::string{}
+                   : "expected a 64-bit integer, given '" + text + "'";
+      });
   group->add_option("--stop", into.stop, "Stop string; repeatable");
 }
 

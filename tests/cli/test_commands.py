@@ -303,6 +303,16 @@ class Generate(unittest.TestCase):
         self.assertEqual(text("--seed", 7, "--threads", 1),
                          text("--seed", 7, "--threads", 2))
 
+    def test_a_seed_that_is_no_64_bit_integer_is_refused(self):
+        for seed in (2**64, -2**63 - 1, "1.5", "x", ""):
+            got = run("generate", "--model", TINY, f"--seed={seed}", "a")
+            self.assertEqual(got.returncode, 2, seed)
+            self.assertIn(b"--seed", got.stderr)
+        for seed in (2**64 - 1, -2**63):
+            got = run("generate", "--model", TINY, "--quiet", "-n", 1,
+                      f"--seed={seed}", "a")
+            self.assertEqual(got.returncode, 0, got.stderr)
+
     def test_output_that_cannot_be_written_is_a_failure(self):
         with open("/dev/full", "wb") as full_disk:
             full = subprocess.run([VOUCH, "inspect", str(TINY)], timeout=60,
@@ -346,6 +356,12 @@ class Generate(unittest.TestCase):
 
 
 class Check(unittest.TestCase):
+    def test_a_port_file_that_cannot_be_written_is_named(self):
+        got = run("serve", "--model", TINY, "--port", 0, "--port-file",
+                  "/nowhere/port")
+        self.assertEqual(got.returncode, 2)
+        self.assertIn(b"/nowhere/port: cannot be written", got.stderr)
+
     def test_shipped_configurations_are_valid(self):
         checked = 0
         for file in sorted((SOURCE / "configs").glob("*.toml")):
