@@ -12,6 +12,10 @@ class body_budget {
  public:
   explicit body_budget(std::int64_t bytes) : left_{bytes} {}
 
+  /// Whether that many are left now.
+  bool has(std::uint64_t bytes) const {
+    return bytes <= static_cast<std::uint64_t>(left_.load());
+  }
   /// False, and nothing taken, when fewer are left.
   bool take(std::int64_t bytes) {
     auto left = left_.load();

@@ -180,7 +180,9 @@ void session::on_header(error_code ec) {
     now_.how.keep_alive = false;
     return respond(*now_.target.answer);
   }
-  if (length && !now_.share.grow(*length)) return refuse_body();
+  // Only a look: a body counts as it comes, or clients that promise much and
+  // send nothing would use up the budget.
+  if (length && !context_.bodies.has(*length)) return refuse_body();
   if (!length || *length > small_body) buffer_.reserve(body_read);
   if (continue_wanted && message.version() >= 11) {
     queue("HTTP/1.1 100 Continue\r\n\r\n");  // on_drained reads the body
@@ -236,8 +238,7 @@ void session::do_read_body() {
 void session::on_body(error_code ec, std::size_t bytes) {
   if (closed()) return;
   now_.body_bytes += bytes;
-  // A body that told its length has its share already.
-  if (!ec && !parser_->content_length() && !now_.share.grow(bytes)) {
+  if (!ec && !now_.share.grow(bytes)) {
     disarm();
     return refuse_body();
   }

@@ -20,7 +20,8 @@ struct config {
     /// Origins whose web pages may read answers ("*": any); empty: no CORS.
     std::vector<std::string> cors_origins;
     std::int64_t max_body_bytes = 8 << 20;
-    /// Of all requests together, from a body's first byte to its answer's end.
+    /// Of all requests together; a body counts as it comes, until the answer's
+    /// end.
     std::int64_t max_body_bytes_in_flight = 256 << 20;
     std::int64_t max_header_bytes = 16 << 10;
     std::int32_t max_connections = 4096;

@@ -1,9 +1,11 @@
 // How requests are read: bodies, limits, and what is no request.
 
 #include <chrono>
+#include <memory>
 #include <optional>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "tests/http/session_fixture.hpp"
 
@@ -87,7 +89,7 @@ TEST_F(session_test, bounds_the_bodies_of_all_requests_together) {
   EXPECT_EQ(second.headers.at("retry-after"), "1");
   EXPECT_EQ(second.headers.at("connection"), "close");
   EXPECT_NE(second.body.find("max_body_bytes_in_flight"), std::string::npos);
-  // A body that does not tell its length takes its share as it comes.
+  // So is one that does not tell its length, when it has come too far.
   const auto chunked = ask(port,
                            "POST /tokenize HTTP/1.1\r\nHost: t\r\n"
                            "Transfer-Encoding: chunked\r\n\r\n640\r\n" +
@@ -117,6 +119,23 @@ TEST_F(session_test, bounds_the_bodies_of_all_requests_together) {
   last.send(post("/v1/completions", padded));
   play(5);
   EXPECT_EQ(last.read()->status, 200);
+}
+
+TEST_F(session_test, a_body_that_is_only_promised_takes_no_share) {
+  settings.server.max_body_bytes = 2000;
+  settings.server.max_body_bytes_in_flight = 3000;
+  serve();
+  const auto padded = std::string(1900, ' ') + R"({"prompt":"a"})";
+  const auto whole = post("/tokenize", padded);
+  std::vector<std::unique_ptr<raw_client>> promising;
+  for (int i = 0; i < 4; ++i) {
+    promising.push_back(std::make_unique<raw_client>(port));
+    promising.back()->send(whole.substr(0, whole.size() - padded.size() + 100));
+  }
+  ASSERT_TRUE(eventually([&] { return it->connections() == 4; }));
+  EXPECT_EQ(ask(port, whole).status, 200);
+  promising.front()->send(padded.substr(100));
+  EXPECT_EQ(promising.front()->read()->status, 200);
 }
 
 TEST_F(session_test, refuses_what_is_not_http) {
