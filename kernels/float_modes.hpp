@@ -4,8 +4,8 @@
 
 namespace vouch::kernels {
 
-/// Keeps the floating-point modes (rounding, flushing of subnormals) at their
-/// defaults while it lives: every compute thread has to round alike.
+/// Keeps the floating-point modes (rounding, flushing of subnormals, traps) at
+/// their defaults while it lives: every compute thread has to round alike.
 class default_float_modes {
  public:
 #if defined(__x86_64__)

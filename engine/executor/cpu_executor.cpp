@@ -10,10 +10,10 @@
 #include <utility>
 
 #include "engine/executor/executor.hpp"
-#include "engine/executor/float_mode.hpp"
 #include "engine/executor/step_runner.hpp"
 #include "kernels/cores.hpp"
 #include "kernels/dispatch.hpp"
+#include "kernels/float_modes.hpp"
 
 namespace vouch::engine {
 
@@ -189,9 +189,10 @@ class cpu_executor final : public executor {
 
   void serve(std::shared_ptr<model> weights,
              const cpu_executor_options& options, std::promise<void>& ready) {
+    // A host application may have set any modes; a thread inherits them.
+    const kernels::default_float_modes modes;
     std::unique_ptr<step_runner> runner;
     try {
-      set_float_mode();
       pthread_setname_np(pthread_self(), "vouch.compute");
       if (!options.cpus.empty()) {
         kernels::pin_this_thread({options.cpus.front()});
