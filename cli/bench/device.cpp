@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <chrono>
-#include <future>
 #include <stdexcept>
 #include <utility>
 
+#include "engine/executor/run_step.hpp"
 #include "kernels/kv_layout.hpp"
 
 namespace vouch::cli::bench {
@@ -34,10 +34,6 @@ device::device(std::shared_ptr<engine::model> weights,
                const engine::cpu_executor_options& options)
     : executor_{engine::make_cpu_executor(std::move(weights), options)} {}
 
-const engine::executor_limits& device::limits() const {
-  return executor_->limits();
-}
-
 engine::slot_id device::open_slot(std::size_t prompt, float temperature,
                                   float top_p) {
   engine::slot_start start;
@@ -51,9 +47,9 @@ engine::slot_id device::open_slot(std::size_t prompt, float temperature,
 }
 
 sequence device::open(std::vector<engine::token_id> tokens,
-                      std::int32_t capacity, float temperature, float top_p) {
+                      std::int32_t capacity) {
   sequence made;
-  made.slot = open_slot(tokens.size(), temperature, top_p);
+  made.slot = open_slot(tokens.size(), 0.0F, 1.0F);
   made.tokens = std::move(tokens);
   const auto blocks =
       (capacity + kernels::kv_block_tokens - 1) / kernels::kv_block_tokens;
@@ -127,14 +123,10 @@ double device::verify(sequence& of, std::int32_t position, std::int32_t width,
 }
 
 engine::step_result device::run(std::vector<engine::step_item> items) {
-  std::promise<engine::step_result> promise;
   engine::step work;
   work.id = ++steps_;
   work.items = std::move(items);
-  executor_->submit(std::move(work), [&promise](engine::step_result result) {
-    promise.set_value(std::move(result));
-  });
-  auto result = promise.get_future().get();
+  auto result = engine::run_step(*executor_, std::move(work));
   if (!result.error.empty()) {
     throw std::runtime_error(result.error);
   }

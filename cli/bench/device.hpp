@@ -25,13 +25,11 @@ class device {
   device(std::shared_ptr<engine::model> weights,
          const engine::cpu_executor_options& options);
 
-  const engine::executor_limits& limits() const;
   std::string description() const { return executor_->description(); }
 
   /// A new sequence with `tokens` before it and blocks for `capacity`
-  /// positions; picks by `temperature` and `top_p`.
-  sequence open(std::vector<engine::token_id> tokens, std::int32_t capacity,
-                float temperature = 0.0F, float top_p = 1.0F);
+  /// positions; greedy.
+  sequence open(std::vector<engine::token_id> tokens, std::int32_t capacity);
   /// The same context and the same blocks, under another slot, with sampling:
   /// never in a step with `twin`.
   sequence open_twin(const sequence& twin, float temperature, float top_p);

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
-#include <future>
 #include <stdexcept>
 #include <utility>
 #include <vector>
 
+#include "engine/executor/run_step.hpp"
 #include "kernels/kv_layout.hpp"
 
 namespace vouch::engine {
@@ -65,11 +65,7 @@ class prober {
     item.logits_begin = item.pick_begin = what.logits ? 0 : what.rows;
     step work;
     work.items.push_back(std::move(item));
-    std::promise<step_result> promise;
-    device_.submit(std::move(work), [&promise](step_result result) {
-      promise.set_value(std::move(result));
-    });
-    const auto result = promise.get_future().get();
+    const auto result = run_step(device_, std::move(work));
     if (!result.error.empty()) {
       throw std::runtime_error{"measuring a step's cost: " + result.error};
     }

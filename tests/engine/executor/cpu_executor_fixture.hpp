@@ -8,7 +8,7 @@
 
 #include "engine/executor/executor.hpp"
 #include "tests/engine/executor/fake_model.hpp"
-#include "tests/engine/executor/run_step.hpp"
+#include "tests/engine/executor/step_items.hpp"
 
 namespace vouch::engine {
 

@@ -4,7 +4,7 @@
 #include <cstring>
 #include <numeric>
 
-#include "tests/engine/executor/run_step.hpp"
+#include "tests/engine/executor/step_items.hpp"
 
 namespace vouch::test {
 

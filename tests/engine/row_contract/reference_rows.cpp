@@ -5,7 +5,7 @@
 #include <random>
 #include <stdexcept>
 
-#include "tests/engine/executor/run_step.hpp"
+#include "tests/engine/executor/step_items.hpp"
 
 namespace vouch::test {
 

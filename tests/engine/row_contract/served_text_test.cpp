@@ -11,7 +11,7 @@
 #include <gtest/gtest.h>
 
 #include "engine/schedule/scheduler.hpp"
-#include "tests/engine/executor/run_step.hpp"
+#include "tests/engine/executor/step_items.hpp"
 #include "tests/engine/row_contract/faults.hpp"
 #include "tests/engine/row_contract/models.hpp"
 #include "tests/support/files.hpp"
@@ -55,7 +55,7 @@ served_text text_alone(const std::shared_ptr<engine::model>& weights,
   text.reason = engine::finish_reason::length;
   auto item = test::prefill(0, 0, wanted.prompt, blocks);
   for (std::int32_t position = prompt;; ++position) {
-    const auto result = test::run_step(*device, test::make_step(1, {item}));
+    const auto result = engine::run_step(*device, test::make_step(1, {item}));
     const auto& picked = result.items.at(0).picks.at(0);
     const auto& stops = wanted.sampling.stop_tokens;
     if (std::find(stops.begin(), stops.end(), picked.token) != stops.end()) {
@@ -167,7 +167,7 @@ served serve(const std::shared_ptr<engine::model>& weights,
       for (auto& history : planned->histories) {
         device->set_history(history.slot, std::move(history.tokens));
       }
-      in_flight.push_back(test::submit(*device, std::move(planned->work)));
+      in_flight.push_back(engine::submit(*device, std::move(planned->work)));
     }
     now += 3;
     if (in_flight.empty()) {

@@ -1,30 +1,12 @@
 #pragma once
 
-#include <future>
-#include <memory>
 #include <numeric>
 #include <utility>
 #include <vector>
 
-#include "engine/executor/executor.hpp"
+#include "engine/executor/run_step.hpp"
 
 namespace vouch::test {
-
-/// Submits a step; the future holds its result.
-inline std::future<engine::step_result> submit(engine::executor& device,
-                                               engine::step work) {
-  auto promise = std::make_shared<std::promise<engine::step_result>>();
-  auto result = promise->get_future();
-  device.submit(std::move(work), [promise](engine::step_result done) {
-    promise->set_value(std::move(done));
-  });
-  return result;
-}
-
-inline engine::step_result run_step(engine::executor& device,
-                                    engine::step work) {
-  return submit(device, std::move(work)).get();
-}
 
 /// Blocks first, first + 1, ...
 inline std::vector<engine::block_id> block_range(engine::block_id first,

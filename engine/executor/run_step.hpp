@@ -1,0 +1,15 @@
+#pragma once
+
+#include <future>
+
+#include "engine/executor/executor.hpp"
+
+namespace vouch::engine {
+
+/// Submits a step; the future holds its result.
+std::future<step_result> submit(executor& device, step work);
+
+/// Submits a step and waits for its result. Not on the executor's own thread.
+step_result run_step(executor& device, step work);
+
+}  // namespace vouch::engine
