@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <cstdlib>
 #include <fstream>
+#include <new>
 #include <pthread.h>
 #include <sched.h>
 #include <sstream>

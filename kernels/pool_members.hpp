@@ -157,10 +157,9 @@ class pool_members {
   /// Claims the upper half of somebody's word: the first of these indices is
   /// the result, the others become loot that others may take on.
   std::int64_t take_from_others(int me, int sharers) {
-    for (int k = 1; k <= sharers; ++k) {
+    for (int k = 1; k < sharers; ++k) {
       const int other = (me + k) % sharers;
       for (auto* from : {&members_[other].share, &members_[other].loot}) {
-        if (from == &members_[me].share || from == &members_[me].loot) continue;
         std::uint64_t seen = from->load(std::memory_order_acquire);
         while (next_of(seen) < end_of(seen)) {
           const std::int64_t end = end_of(seen);

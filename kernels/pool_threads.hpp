@@ -41,10 +41,10 @@ class pool_threads {
  public:
   using task = typename pool_members<Schedule>::task;
 
+  /// `cpus`: one for each thread, or empty.
   pool_threads(int threads, const std::vector<int>& cpus)
       : size_{threads},
-        spins_{threads <= (cpus.empty() ? available_cores()
-                                        : static_cast<int>(cpus.size()))},
+        spins_{!cpus.empty() || threads <= available_cores()},
         members_{threads},
         sleepers_{
             std::make_unique<sleeper[]>(static_cast<std::size_t>(threads))} {

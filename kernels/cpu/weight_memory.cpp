@@ -1,9 +1,11 @@
 #include "kernels/cpu/weight_memory.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <mutex>
 #include <new>
 #include <sys/mman.h>
+#include <utility>
 
 namespace vouch::kernels {
 
