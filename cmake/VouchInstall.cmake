@@ -13,6 +13,7 @@ foreach(layer kernels engine actors runtime http)
     FILES_MATCHING PATTERN "*.hpp"
     # What only the layer's own sources include.
     REGEX "/kernels/(cpu|reference)$" EXCLUDE
+    REGEX "/kernels/(pool_[a-z]+|kv_block_map)\\.hpp$" EXCLUDE
     PATTERN "*-inl.hpp" EXCLUDE)
 endforeach()
 

@@ -11,7 +11,7 @@ endfunction()
 
 file(REMOVE_RECURSE "${WORK}")
 must("${CMAKE_COMMAND}" --install "${BUILD}" --prefix "${WORK}/prefix")
-foreach(internal kernels/cpu kernels/reference tests)
+foreach(internal kernels/cpu kernels/reference kernels/pool_members.hpp tests)
   if(EXISTS "${WORK}/prefix/include/vouch/${internal}")
     message(FATAL_ERROR "include/vouch/${internal} is no embedder's business")
   endif()
