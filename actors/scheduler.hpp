@@ -37,11 +37,11 @@ struct scheduler_state {
   /// Requests that were promised a place and have not submitted yet.
   std::unordered_set<caf::actor_addr> reserved;
   step_watch watch;
-  /// Rows of the steps in flight, and those with logits; oldest first.
   struct step_size {
     std::int64_t rows;
     std::int64_t logits_rows;
   };
+  /// Of the steps in flight, oldest first.
   std::deque<step_size> step_sizes;
   /// What steps cost: measured at the start, kept true by those that ran.
   engine::step_cost_model costs;

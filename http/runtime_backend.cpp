@@ -39,6 +39,7 @@ class relayed_generation : public generation {
         });
   }
   ~relayed_generation() override {
+    // What actor_companion::disconnect would do: CAF 0.17 declares it only.
     companion().on_enqueue({});
     companion().cleanup(caf::make_error(caf::exit_reason::user_shutdown),
                         nullptr);

@@ -35,7 +35,7 @@ double quantile(std::vector<double> values, double share);
 ///   window_s, window_tokens_per_s
 ///                    from the last client's first token to the first client's
 ///                    last one: while every client ran; 0 where that is empty
-///   ttft_ms          from a request's last sent byte's call to its first text
+///   ttft_ms          from when a request is sent to its first text
 ///   itl_ms           between neighbouring events of a request
 /// with median, p99 and max of the latter two, and the first errors' texts.
 boost::json::object summarize(const std::vector<client_record>& clients,

@@ -2,8 +2,8 @@
 // answers at once and prints one JSON object, CPU time per token and per
 // request of this process with it.
 //
-//   serving_bench --streams 1000                 over HTTP, load_client beside
-//   it serving_bench --streams 1000 --direct        runtime::submit, no HTTP
+//   serving_bench --streams 1000                 over HTTP, with load_client
+//   serving_bench --streams 1000 --direct        runtime::submit, no HTTP
 //   serving_bench --streams 32 --step-us 17000   paced as a model would
 
 #include <algorithm>

@@ -58,6 +58,7 @@ struct step {
     return n;
   }
 
+  /// Rows whose logits are made.
   std::int64_t logits_rows() const {
     std::int64_t n = 0;
     for (const auto& item : items) {
