@@ -41,6 +41,7 @@ std::vector<std::int32_t> default_taps(std::int32_t target_layers,
                                        std::int32_t draft_layers) {
   if (draft_layers == 1) return {target_layers / 2};
   std::vector<std::int32_t> result;
+  result.reserve(static_cast<std::size_t>(draft_layers));
   const double span = target_layers - 4;
   for (std::int32_t i = 0; i < draft_layers; ++i) {
     // nearbyint rounds halves to even, as the reference does.

@@ -125,10 +125,10 @@ def module(weight):
 
 def make_config(layers=2, heads=4, kv_heads=2, head_dim=16, block=8, eps=1e-6,
                 theta=1e4, types=None, window=None, causal=None, taps=None,
-                bias=False, rope=None, **extra):
+                bias=False, rope=None, hidden=HIDDEN, **extra):
     types = types or [FULL] * layers
     config = Qwen3Config(
-        vocab_size=VOCABULARY, hidden_size=HIDDEN, intermediate_size=64,
+        vocab_size=VOCABULARY, hidden_size=hidden, intermediate_size=64,
         num_hidden_layers=layers, num_attention_heads=heads,
         num_key_value_heads=kv_heads, head_dim=head_dim, rms_norm_eps=eps,
         rope_parameters=rope or {"rope_type": "default", "rope_theta": theta},
@@ -292,6 +292,20 @@ def make_vendor_forms(target, full):
                   "embed_tokens.weight": table, "lm_head.weight": head})
     write("own_ends", config, *own, state=named)
 
+    # Taps narrower than the drafter: only fc meets them.
+    width = 48
+    wide = reference.DFlashDraftModel(make_config(hidden=width)).float().eval()
+    wide.fc = torch.nn.Linear(2 * HIDDEN, width, bias=False)
+    randomise(wide, 8)
+    ends = [exact(0.5 * torch.randn(VOCABULARY, width)) for _ in range(2)]
+    write("own_width", wide.config,
+          *draft(wide, target, SCRIPT, 30, embedding=module(ends[0]),
+                 head=module(ends[1])),
+          state={**wide.state_dict(), "embed_tokens.weight": ends[0],
+                 "lm_head.weight": ends[1]},
+          target_hidden_size=HIDDEN)
+
+    torch.manual_seed(10)
     ids = torch.randperm(VOCABULARY - 4)[:40].sort().values
     few = draft(full, target, SCRIPT, 30, head=Head(head[ids], ids))
     prompt, rounds, logits = few

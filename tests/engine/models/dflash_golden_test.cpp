@@ -88,7 +88,8 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values("full", "causal", "sliding_mixed", "sliding_both",
                       "sliding_wide", "yarn", "scales", "one_layer", "deep",
                       "biased", "second", "second_sliding", "own_ends",
-                      "own_vocabulary", "interleaved", "markov", "mask_row"),
+                      "own_width", "own_vocabulary", "interleaved", "markov",
+                      "mask_row"),
     [](const auto& info) { return std::string{info.param}; });
 
 TEST(DflashGguf, EqualsSafetensorsInBytes) {
