@@ -1,0 +1,65 @@
+#include "engine/speculation/prior_table.hpp"
+
+namespace vouch::engine {
+namespace {
+
+struct row {
+  drafter_kind kind;
+  std::string_view device;
+  std::string_view weights;
+  std::array<acceptance_prior::rates, evidence_classes> by_evidence;
+};
+
+constexpr std::array<acceptance_prior::rates, evidence_classes> each(
+    acceptance_prior::rates same) {
+  return {same, same, same, same};
+}
+
+/// Guesses of the right size, no more: what runs replaces them within a few
+/// rounds. Lookup: between prose (0.56 of first drafts) and copying (0.97),
+/// the longer the match the nearer to copying. Quantised targets agree a little
+/// less with a drafter that was trained beside the unquantised one.
+constexpr std::array table{
+    row{drafter_kind::lookup,
+        "*",
+        "*",
+        {{{0.40, 0.60}, {0.50, 0.65}, {0.65, 0.75}, {0.90, 0.92}}}},
+    row{drafter_kind::dflash, "*", "q4_0", each({0.70, 0.72})},
+    row{drafter_kind::dflash, "*", "q4_1", each({0.70, 0.72})},
+    row{drafter_kind::dflash, "*", "*", each({0.75, 0.77})},
+    row{drafter_kind::model, "*", "*", each({0.70, 0.75})},
+    row{drafter_kind::scripted, "*", "*", each({0.60, 0.60})},
+};
+
+bool fits(std::string_view pattern, std::string_view name) {
+  return pattern == "*" || pattern == name;
+}
+
+}  // namespace
+
+acceptance_prior find_prior(drafter_kind kind, std::string_view device,
+                            std::string_view weights) {
+  const row* best = nullptr;
+  int most = -1;
+  for (const auto& candidate : table) {
+    if (candidate.kind != kind || !fits(candidate.device, device) ||
+        !fits(candidate.weights, weights)) {
+      continue;
+    }
+    const int particular =
+        (candidate.device != "*" ? 2 : 0) + (candidate.weights != "*" ? 1 : 0);
+    if (particular > most) {
+      most = particular;
+      best = &candidate;
+    }
+  }
+  acceptance_prior out;
+  if (best != nullptr) {
+    out.by_evidence = best->by_evidence;
+    out.source = std::string{name_of(kind)} + ", " + std::string{best->device} +
+                 ", " + std::string{best->weights};
+  }
+  return out;
+}
+
+}  // namespace vouch::engine
