@@ -53,7 +53,8 @@ class acceptance_counts {
     double surprise = 0.0;
   };
   static std::size_t cell(int evidence, int index) {
-    return static_cast<std::size_t>(evidence * (max_round_width - 1) + index);
+    return static_cast<std::size_t>(evidence) * (max_round_width - 1) +
+           static_cast<std::size_t>(index);
   }
   std::array<counts, std::size_t{evidence_classes} * (max_round_width - 1)>
       cells_{};

@@ -31,7 +31,7 @@ lookup_index::lookup_index(const lookup_options& options) : options_{options} {
     throw std::invalid_argument{
         "lookup: max_positions must be 32 to 536870911"};
   }
-  tables_.resize(static_cast<std::size_t>(options.n_max - options.n_min + 1));
+  tables_.resize(1 + static_cast<std::size_t>(options.n_max - options.n_min));
 }
 
 /// The slot that holds the n-gram ending at `end`, or the free one where it

@@ -5,6 +5,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -27,7 +28,10 @@ namespace vouch::engine {
 struct sequence_name {
   std::string request;
   std::int64_t choice = 0;
-  friend auto operator<=>(const sequence_name&, const sequence_name&) = default;
+  friend bool operator<(const sequence_name& a, const sequence_name& b) {
+    return std::tie(a.request, a.choice) < std::tie(b.request, b.choice);
+  }
+  friend bool operator==(const sequence_name&, const sequence_name&) = default;
 };
 
 /// What a sequence's rounds are checked by. JSON: request, choice,
