@@ -9,7 +9,7 @@ drafters of each form for it, and the draft logits that the reference package
                      verified, how many drafts it accepted, and the drafts
     FORM/logits.f32  round after round, [block rows][vocabulary], row 0 (the
                      anchor's) included
-    full.gguf, second.gguf, sliding.gguf, q8_0.gguf   some of them as GGUF
+    *.gguf           some of them as GGUF; "partial" is a GGUF file alone
 
 The target's answers are overwritten so that round r accepts script[r] drafts.
 What the package does not compute (an own head over fewer tokens, a Markov head,
@@ -309,6 +309,9 @@ def make_vendor_forms(target, full):
     ids = torch.randperm(VOCABULARY - 4)[:40].sort().values
     few = draft(full, target, SCRIPT, 30, head=Head(head[ids], ids))
     prompt, rounds, logits = few
+    # GGUF's table holds ids, not offsets.
+    write_gguf("own_vocabulary.gguf", full,
+               extra={"output.weight": head[ids], "d2t": ids})
     write("own_vocabulary", config, prompt, rounds,
           [rows[:, ids] for rows in logits],
           state={**state, "lm_head.weight": head[ids],
@@ -335,6 +338,8 @@ def make_vendor_forms(target, full):
             previous = largest(row[None])[0]
             drafts.append(previous)
         entry["drafts"] = drafts
+    write_gguf("markov.gguf", full, extra={"markov_w1.weight": before,
+                                           "markov_w2.weight": after})
     write("markov", config, prompt, rounds, logits,
           state={**state, "markov_head.markov_w1.weight": before,
                  "markov_head.markov_w2.weight": after,
@@ -360,6 +365,24 @@ def make_vendor_forms(target, full):
           layer_types=None, use_sliding_window=None,
           dflash_config={"use_swa": True, "swa_window_size": 6,
                          "attention_value_scale": 0.5})
+
+
+def make_partial_form(target, state):
+    """Half of each head is rotated, as for some targets; GGUF alone says so."""
+    config, half = make_config(), 8
+    model = build(config, state=state)
+    model.rotary_emb = build(make_config(head_dim=half)).rotary_emb
+    whole = reference.apply_rotary_pos_emb
+
+    def rotate(query, key, cos, sin):
+        parts = whole(query[..., :half], key[..., :half], cos, sin)
+        return tuple(torch.cat([part, rest[..., half:]], -1)
+                     for part, rest in zip(parts, (query, key)))
+
+    reference.apply_rotary_pos_emb = rotate
+    write("partial", config, *draft(model, target, SCRIPT, 30), weights="full")
+    reference.apply_rotary_pos_emb = whole
+    write_gguf("partial.gguf", model, rotated=half)
 
 
 GGUF_NAMES = {
@@ -389,7 +412,7 @@ def gguf_name(name):
     return block + GGUF_NAMES[name.removesuffix(".weight")] + ".weight"
 
 
-def write_gguf(name, model, kind=None):
+def write_gguf(name, model, kind=None, rotated=None, extra=None):
     config, taps = model.config, model.target_layer_ids
     writer = gguf.GGUFWriter(str(OUT / name), "dflash")
     writer.add_name(name)
@@ -403,6 +426,8 @@ def write_gguf(name, model, kind=None):
     writer.add_value_length(config.head_dim)
     writer.add_layer_norm_rms_eps(config.rms_norm_eps)
     writer.add_rope_freq_base(config.rope_parameters["rope_theta"])
+    if rotated:
+        writer.add_rope_dimension_count(rotated)
     writer.add_uint32("dflash.block_size", model.block_size)
     writer.add_array("dflash.target_layers", [tap + 1 for tap in taps])
     writer.add_uint32("tokenizer.ggml.mask_token_id", MASK)
@@ -424,6 +449,8 @@ def write_gguf(name, model, kind=None):
                               gguf.quants.quantize(array, kind), raw_dtype=kind)
         else:
             writer.add_tensor(gguf_name(tensor), array)
+    for tensor, value in (extra or {}).items():
+        writer.add_tensor(tensor, numpy.ascontiguousarray(value.numpy()))
     writer.write_header_to_file()
     writer.write_kv_data_to_file()
     writer.write_tensors_to_file()
@@ -440,6 +467,7 @@ def main():
     full = make_plain_forms(target)
     second = make_second_forms(target)
     make_vendor_forms(target, full)
+    make_partial_form(target, full.state_dict())
     write_gguf("full.gguf", full)
     write_gguf("second.gguf", second)
     write_gguf("q8_0.gguf", full, gguf.GGMLQuantizationType.Q8_0)

@@ -92,10 +92,19 @@ INSTANTIATE_TEST_SUITE_P(
                       "mask_row"),
     [](const auto& info) { return std::string{info.param}; });
 
+TEST(DflashGguf, PartOfAHeadIsRotated) {
+  dflash_world world;
+  const auto drafter = world.require(test::dflash_fixture("partial.gguf"));
+  EXPECT_EQ(drafter->config().rotary_dimensions, 8);
+  expect_golden(world, *drafter, dflash_golden{"partial"});
+}
+
 TEST(DflashGguf, EqualsSafetensorsInBytes) {
   dflash_world world;
   for (const auto& [gguf, form] :
-       {std::pair{"full.gguf", "full"}, std::pair{"second.gguf", "second"}}) {
+       {std::pair{"full.gguf", "full"}, std::pair{"second.gguf", "second"},
+        std::pair{"own_vocabulary.gguf", "own_vocabulary"},
+        std::pair{"markov.gguf", "markov"}}) {
     const dflash_golden golden{form};
     const auto one = world.require(test::dflash_fixture(gguf));
     const auto other = world.form(form);
