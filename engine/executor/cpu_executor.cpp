@@ -236,7 +236,7 @@ class cpu_executor final : public executor {
 
 std::unique_ptr<executor> make_cpu_executor(std::shared_ptr<model> weights,
                                             cpu_executor_options options) {
-  return std::make_unique<cpu_executor>(std::move(weights), options);
+  return std::make_unique<cpu_executor>(std::move(weights), std::move(options));
 }
 
 }  // namespace vouch::engine
