@@ -18,12 +18,13 @@ namespace {
 using test::text_request;
 
 /// Says yes to everything and does nothing.
-scheduler_actor::behavior_type yes_behavior(scheduler_actor::pointer) {
+/// Admits everything with `answer`. (An argument, because CAF 0.17 binds a null
+/// reference when it spawns without one.)
+scheduler_actor::behavior_type yes_behavior(scheduler_actor::pointer,
+                                            admission answer) {
   return {
       [](reserve_atom) { return admission{}; },
-      [](submission&) {
-        return admission{engine::rejection::none, 1};
-      },
+      [answer](submission&) { return answer; },
       [](abort_atom, engine::sequence_id) {},
       [](engine::step_result&) {},
       [](policy_change&) {},
@@ -55,7 +56,8 @@ class request_test : public testing::Test {
     request.n = 2;
     request.stop = {"ll"};
     client_ = test::spawn_client(system_, events_);
-    scheduler_ = system_.spawn(yes_behavior);
+    scheduler_ =
+        system_.spawn(yes_behavior, admission{engine::rejection::none, 1});
     request_ = system_.spawn(request_behavior,
                              request_setup{request, client_, scheduler_, model,
                                            std::make_shared<metrics>()});
