@@ -1,11 +1,13 @@
 #include "engine/checkpoint/gguf.hpp"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cstring>
 #include <limits>
 #include <utility>
 
+#include "engine/checkpoint/content_hash.hpp"
 #include "engine/checkpoint/gguf_parser.hpp"
 #include "engine/error.hpp"
 
@@ -280,6 +282,18 @@ std::int64_t gguf_file::require_integer(std::string_view key) const {
 const gguf_tensor* gguf_file::find_tensor(std::string_view name) const {
   const auto found = tensor_index_.find(name);
   return found == tensor_index_.end() ? nullptr : &tensors_[found->second];
+}
+
+std::string gguf_file::fingerprint() const {
+  content_hash hash;
+  for (std::size_t part = 0; part < parts_.size(); ++part) {
+    auto header = parts_[part].bytes().size();
+    for (const auto& tensor : tensors_) {
+      if (tensor.part == part) header = std::min(header, tensor.file_offset);
+    }
+    hash.add_file(parts_[part], header);
+  }
+  return hash.text();
 }
 
 }  // namespace vouch::engine

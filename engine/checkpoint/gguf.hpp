@@ -108,6 +108,9 @@ class gguf_file {
   const gguf_tensor* find_tensor(std::string_view name) const;
   /// The mapped parts; one for a file that is not split.
   const std::vector<mapped_file>& parts() const { return parts_; }
+  /// Identifies the parts by their content, as content_hash does: all of what
+  /// stands before the first tensor, samples of the rest.
+  std::string fingerprint() const;
 
  private:
   gguf_file() = default;

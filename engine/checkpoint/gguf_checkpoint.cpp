@@ -5,7 +5,6 @@
 
 #include "engine/checkpoint/config_gguf.hpp"
 #include "engine/checkpoint/containers.hpp"
-#include "engine/checkpoint/content_hash.hpp"
 #include "engine/checkpoint/gguf.hpp"
 #include "engine/checkpoint/tensor_index.hpp"
 #include "engine/error.hpp"
@@ -119,17 +118,7 @@ class gguf_checkpoint final : public checkpoint {
     return split == std::string::npos ? name : name.substr(0, split);
   }
 
-  std::string fingerprint() const override {
-    content_hash hash;
-    for (std::size_t part = 0; part < file_.parts().size(); ++part) {
-      auto header = file_.parts()[part].bytes().size();
-      for (const auto& tensor : file_.tensors()) {
-        if (tensor.part == part) header = std::min(header, tensor.file_offset);
-      }
-      hash.add_file(file_.parts()[part], header);
-    }
-    return hash.text();
-  }
+  std::string fingerprint() const override { return file_.fingerprint(); }
 
  private:
   /// Heads whose rows GGUF keeps in its own order; 0: rows are in place.

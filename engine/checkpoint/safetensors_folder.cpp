@@ -3,7 +3,6 @@
 
 #include "engine/checkpoint/config_json.hpp"
 #include "engine/checkpoint/containers.hpp"
-#include "engine/checkpoint/content_hash.hpp"
 #include "engine/checkpoint/folder_text.hpp"
 #include "engine/checkpoint/json_file.hpp"
 #include "engine/checkpoint/safetensors_weights.hpp"
@@ -82,14 +81,7 @@ class safetensors_folder final : public checkpoint {
   }
 
   std::string fingerprint() const override {
-    content_hash hash;
-    const mapped_file config{folder_ / "config.json"};
-    hash.add_file(config, config.bytes().size());
-    for (const auto& file : weights_.files) {
-      hash.add(file.path().filename().string());
-      hash.add_file(file.file(), file.header_bytes());
-    }
-    return hash.text();
+    return weights_.fingerprint(folder_);
   }
 
  private:

@@ -3,6 +3,7 @@
 #include <set>
 #include <utility>
 
+#include "engine/checkpoint/content_hash.hpp"
 #include "engine/checkpoint/json_file.hpp"
 #include "engine/error.hpp"
 
@@ -51,6 +52,18 @@ bool weight_files::lists(const safetensors_file& file,
   if (map.empty()) return true;
   const auto listed = map.find(tensor.name);
   return listed != map.end() && listed->second == file.path().filename();
+}
+
+std::string weight_files::fingerprint(
+    const std::filesystem::path& folder) const {
+  content_hash hash;
+  const mapped_file config{folder / "config.json"};
+  hash.add_file(config, config.bytes().size());
+  for (const auto& file : files) {
+    hash.add(file.path().filename().string());
+    hash.add_file(file.file(), file.header_bytes());
+  }
+  return hash.text();
 }
 
 weight_files open_weights(const std::filesystem::path& folder) {

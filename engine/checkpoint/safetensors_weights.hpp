@@ -20,6 +20,10 @@ struct weight_files {
   /// False for a tensor that the index assigns to another file, or to none.
   bool lists(const safetensors_file& file,
              const safetensors_tensor& tensor) const;
+
+  /// Identifies `folder`'s config.json and these files by their content, as
+  /// content_hash does. Throws input_error.
+  std::string fingerprint(const std::filesystem::path& folder) const;
 };
 
 /// model.safetensors, or the shards that model.safetensors.index.json names.

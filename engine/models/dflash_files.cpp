@@ -1,13 +1,11 @@
 #include "engine/models/dflash_files.hpp"
 
-#include <algorithm>
 #include <array>
 #include <cstring>
 #include <string>
 #include <system_error>
 #include <utility>
 
-#include "engine/checkpoint/content_hash.hpp"
 #include "engine/checkpoint/gguf.hpp"
 #include "engine/checkpoint/safetensors_weights.hpp"
 #include "engine/checkpoint/tensor_index.hpp"
@@ -145,14 +143,7 @@ class folder_files final : public opened_files {
 
   std::string_view container() const override { return "safetensors"; }
   std::string fingerprint() const override {
-    content_hash hash;
-    const mapped_file config{path_ / "config.json"};
-    hash.add_file(config, config.bytes().size());
-    for (const auto& file : weights_.files) {
-      hash.add(file.path().filename().string());
-      hash.add_file(file.file(), file.header_bytes());
-    }
-    return hash.text();
+    return weights_.fingerprint(path_);
   }
 
  private:
@@ -189,17 +180,7 @@ class gguf_files final : public opened_files {
   }
 
   std::string_view container() const override { return "gguf"; }
-  std::string fingerprint() const override {
-    content_hash hash;
-    for (std::size_t part = 0; part < file_.parts().size(); ++part) {
-      auto header = file_.parts()[part].bytes().size();
-      for (const auto& tensor : file_.tensors()) {
-        if (tensor.part == part) header = std::min(header, tensor.file_offset);
-      }
-      hash.add_file(file_.parts()[part], header);
-    }
-    return hash.text();
-  }
+  std::string fingerprint() const override { return file_.fingerprint(); }
 
  private:
   void add(const gguf_tensor& tensor, std::vector<tensor_view>& tensors) {

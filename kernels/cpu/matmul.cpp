@@ -58,13 +58,13 @@ class claim_line {
  public:
   claim_line(std::span<const matmul_job> jobs, const activations::impl& x,
              int threads)
-      : jobs_{jobs}, x_{x}, threads_{threads} {}
+      : jobs_{jobs}, x_{x}, threads_{threads}, count_{stretch(threads)} {}
 
-  std::int64_t count() const { return stretch(threads_); }
+  std::int64_t count() const { return count_; }
 
   void run(std::int64_t index) const {
     // About where the pool's own shares lie, then exactly.
-    auto t = static_cast<int>(index * threads_ / count());
+    auto t = static_cast<int>(index * threads_ / count_);
     while (stretch(t) > index) --t;
     while (stretch(t + 1) <= index) ++t;
     index -= stretch(t);
@@ -98,6 +98,7 @@ class claim_line {
   std::span<const matmul_job> jobs_;
   const activations::impl& x_;
   int threads_;
+  std::int64_t count_;
 };
 
 }  // namespace
