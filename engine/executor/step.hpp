@@ -36,6 +36,8 @@ struct step_item {
   /// ends inside its prompt: needed only where logits_begin < rows and
   /// pick_begin == rows.
   token_id next_token = -1;
+  /// Hash the bytes of every logits row as it is made.
+  bool hash_logits = false;
 };
 
 /// A block copied before the step's rows run (copy-on-write).
@@ -68,6 +70,15 @@ struct step {
   }
 };
 
+/// What a row of logits holds, as far as no pick is needed to see it.
+enum class logits_state : std::uint8_t {
+  sound,
+  /// Every value is 0: nothing computed this row.
+  zero,
+  /// A value is a NaN.
+  nan
+};
+
 /// What a step's item produced, in the step's order.
 struct step_item_result {
   slot_id slot = -1;
@@ -75,9 +86,17 @@ struct step_item_result {
   std::vector<picked_token> picks;
   /// One entry for each row in [logits_begin, pick_begin).
   std::vector<picked_token> prompt_logprobs;
-  /// Not empty: this item failed ("logits of row 0 hold a NaN") and its
-  /// sequence must end; the other items are unharmed.
+  /// With step_item::hash_logits, one entry for each row in [logits_begin,
+  /// rows): hash64 of its float32 bytes, and whether it can be a row at all.
+  std::vector<std::uint64_t> logits_hashes;
+  std::vector<logits_state> logits_states;
+  /// Not empty: this item failed ("row 0 at position 5: the logits hold a
+  /// NaN") and its sequence must end; the other items are unharmed.
   std::string error;
+  /// Of a verify item, what went wrong in the first row that could not be
+  /// picked. Such rows have the pick -1, and whether one of them matters is
+  /// for whoever settles the round: behind a rejected draft none does.
+  std::string row_error;
 };
 
 struct step_result {

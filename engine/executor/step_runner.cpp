@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "engine/executor/step_check.hpp"
+#include "engine/hash64.hpp"
 #include "engine/sampling/pick.hpp"
 
 namespace vouch::engine {
@@ -13,6 +14,18 @@ namespace {
 
 kernels::kv_layout layout_of(const model_config& config, kernels::dtype type) {
   return {config.kv_heads, config.head_dim, type};
+}
+
+logits_state state_of(std::span<const float> logits) {
+  bool nan = false;
+  bool zero = true;
+  for (const float value : logits) {
+    nan |= value != value;
+    zero &= value == 0.0F;
+  }
+  return nan    ? logits_state::nan
+         : zero ? logits_state::zero
+                : logits_state::sound;
 }
 
 }  // namespace
@@ -147,6 +160,10 @@ void step_runner::pick_row(const step& work, std::size_t index) {
   const auto vocab = static_cast<std::size_t>(vocab_size_);
   const std::span<const float> logits{logits_.data() + index * vocab, vocab};
   const std::int32_t position = item.position + row.row;
+  if (item.hash_logits) {
+    row.hash = hash64(std::as_bytes(logits));
+    row.state = state_of(logits);
+  }
   try {
     if (row.row < item.pick_begin) {
       const auto next = static_cast<std::size_t>(row.row) + 1;
@@ -187,25 +204,21 @@ void step_runner::collect(const step& work, step_result& result) {
 
 void step_runner::collect_row(const step_item& item, logits_row& row,
                               step_item_result& out) {
+  if (item.hash_logits) {
+    out.logits_hashes.push_back(row.hash);
+    out.logits_states.push_back(row.state);
+  }
+  const bool picks = row.row >= item.pick_begin;
   if (!row.error.empty()) {
-    // Behind a draft that was not the target's pick, nothing counts, errors
-    // included.
-    const auto picks = static_cast<std::int32_t>(out.picks.size());
-    bool reached = true;
-    for (std::int32_t i = 0; item.kind == row_kind::verify && i < picks; ++i) {
-      const auto draft = static_cast<std::size_t>(item.pick_begin) +
-                         static_cast<std::size_t>(i) + 1;
-      reached =
-          reached && draft < item.tokens.size() &&
-          out.picks[static_cast<std::size_t>(i)].token == item.tokens[draft];
-    }
-    if (reached && out.error.empty()) {
-      out.error = row.error;
+    // A verify row may lie behind a rejected draft, where nothing counts.
+    auto& error =
+        picks && item.kind == row_kind::verify ? out.row_error : out.error;
+    if (error.empty()) {
+      error = std::move(row.error);
     }
     row.picked = {};
   }
-  (row.row < item.pick_begin ? out.prompt_logprobs : out.picks)
-      .push_back(std::move(row.picked));
+  (picks ? out.picks : out.prompt_logprobs).push_back(std::move(row.picked));
 }
 
 }  // namespace vouch::engine

@@ -40,6 +40,8 @@ class step_runner {
     std::int32_t row;
     picked_token picked;
     std::string error;
+    std::uint64_t hash = 0;
+    logits_state state = logits_state::sound;
   };
 
   void run_checked(const step& work, step_result& result);
@@ -47,8 +49,8 @@ class step_runner {
   void lay_out(const step& work, step_result& result);
   void pick_row(const step& work, std::size_t index);
   void collect(const step& work, step_result& result);
-  void collect_row(const step_item& item, logits_row& row,
-                   step_item_result& out);
+  static void collect_row(const step_item& item, logits_row& row,
+                          step_item_result& out);
 
   std::shared_ptr<model> weights_;
   executor_limits limits_;

@@ -12,6 +12,7 @@
 
 #include "engine/executor/executor.hpp"
 #include "engine/sampling/pick.hpp"
+#include "engine/speculation/round.hpp"
 #include "tests/engine/executor/cpu_executor_fixture.hpp"
 
 namespace vouch::engine {
@@ -72,24 +73,53 @@ TEST_F(cpu_executor_test, ANanEndsItsItemAlone) {
   EXPECT_EQ(third.items.at(1).error, "");
 }
 
-TEST_F(cpu_executor_test, ANanBehindARejectedDraftIsIgnored) {
+TEST_F(cpu_executor_test, AVerifyRowsNanIsLeftToTheRound) {
   start();
   weights->nan_token = 13;
   const auto expected = alone({1, 2}, 3);
+  ASSERT_NE(expected[1], 13);
   open(0, 2);
   run_step(*device, make_step(1, {prefill(0, 0, {1, 2}, {0})}));
-  auto verify = prefill(0, 2, {expected[0], 13}, {0});
-  verify.kind = row_kind::verify;
-  verify.logits_begin = 0;
-  verify.pick_begin = 0;
-  ASSERT_NE(expected[1], 13);
-  auto result = run_step(*device, make_step(2, {verify}));
-  EXPECT_EQ(result.items.at(0).error, "");
-  EXPECT_EQ(result.items.at(0).picks.at(0).token, expected[1]);
+  const auto verify = [&](std::vector<token_id> input) {
+    const auto result = run_step(
+        *device, make_step(2, {test::verify(0, 2, std::move(input), {0})}));
+    EXPECT_EQ(result.error, "");
+    return result.items.at(0);
+  };
+  const auto settle = [&](const std::vector<token_id>& input,
+                          const step_item_result& result) {
+    std::vector<token_id> picks;
+    for (const auto& each : result.picks) {
+      picks.push_back(each.token);
+    }
+    return settle_round(input, picks, {{}, 8, 8, {}});
+  };
+  // Behind a rejected draft, and the rows after it.
+  std::vector<token_id> input{expected[0], 13, 13, 5};
+  auto result = verify(input);
+  EXPECT_EQ(result.error, "");
+  EXPECT_EQ(result.row_error.find("row 1 at position 3: the logits hold a NaN"),
+            0U)
+      << result.row_error;
+  ASSERT_EQ(result.picks.size(), 4U);
+  EXPECT_EQ(result.picks[0].token, expected[1]);
+  EXPECT_EQ(result.picks[1].token, -1);
+  EXPECT_EQ(result.picks[2].token, -1);
+  EXPECT_GE(result.picks[3].token, 0);
+  EXPECT_EQ(settle(input, result).end, round_end::none);
+  // At an accepted one.
   weights->nan_token = expected[1];
-  verify.tokens[1] = expected[1];
-  result = run_step(*device, make_step(3, {verify}));
-  EXPECT_NE(result.items.at(0).error.find("NaN"), std::string::npos);
+  input = {expected[0], expected[1], 3};
+  result = verify(input);
+  EXPECT_EQ(result.error, "");
+  EXPECT_NE(result.row_error.find("NaN"), std::string::npos);
+  EXPECT_EQ(settle(input, result).end, round_end::failed);
+  EXPECT_EQ(settle(input, result).failed_row, 1);
+  // Nothing of it stays.
+  weights->nan_token = 13;
+  result = verify({expected[0], expected[1]});
+  EXPECT_EQ(result.row_error, "");
+  EXPECT_EQ(result.picks.at(1).token, expected[2]);
 }
 
 TEST_F(cpu_executor_test, ReportsMalformedStepsAndGoesOn) {

@@ -131,11 +131,9 @@ TEST_F(cpu_executor_test, VerifiesAndRollsBack) {
   run_step(*device, make_step(1, {prefill(0, 0, {4, 4, 2}, blocks)}));
   // Anchor, one right draft, one wrong draft, then whatever.
   const token_id wrong = (expected[2] + 1) % 50;
-  auto verify = prefill(0, 3, {expected[0], expected[1], wrong, 11}, blocks);
-  verify.kind = row_kind::verify;
-  verify.logits_begin = 0;
-  verify.pick_begin = 0;
-  auto result = run_step(*device, make_step(2, {verify}));
+  auto result = run_step(
+      *device, make_step(2, {verify(0, 3, {expected[0], expected[1], wrong, 11},
+                                    blocks)}));
   ASSERT_EQ(result.items.at(0).picks.size(), 4U);
   EXPECT_EQ(result.items[0].picks[0].token, expected[1]);
   EXPECT_EQ(result.items[0].picks[1].token, expected[2]);
@@ -195,11 +193,10 @@ TEST_F(cpu_executor_test, PenaltiesSeeTheDraftsBeforeTheirRow) {
   opened.slot = 1;
   device->open(opened);
   run_step(*device, make_step(3, {prefill(1, 0, {3, 1}, {1})}));
-  auto verify = prefill(1, 2, {expected.begin(), expected.end() - 1}, {1});
-  verify.kind = row_kind::verify;
-  verify.logits_begin = 0;
-  verify.pick_begin = 0;
-  result = run_step(*device, make_step(4, {verify}));
+  result = run_step(
+      *device,
+      make_step(4,
+                {verify(1, 2, {expected.begin(), expected.end() - 1}, {1})}));
   for (std::size_t i = 0; i + 1 < expected.size(); ++i) {
     EXPECT_EQ(result.items.at(0).picks.at(i).token, expected[i + 1]);
   }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cmath>
 #include <functional>
@@ -35,6 +36,8 @@ class fake_model final : public engine::model {
       on_forward;
   /// Rows with this input get a NaN.
   engine::token_id nan_token = -1;
+  /// Rows with this input get logits of 0.
+  engine::token_id zero_token = -1;
 
   const engine::model_config& config() const override { return config_; }
   std::size_t weight_bytes() const override { return 0; }
@@ -55,6 +58,9 @@ class fake_model final : public engine::model {
           read_row(sequence, sequence.first_position + i, kv, out);
           if (rows.tokens[static_cast<std::size_t>(row)] == nan_token) {
             out[3] = NAN;
+          }
+          if (rows.tokens[static_cast<std::size_t>(row)] == zero_token) {
+            std::fill_n(out, config_.vocab_size, 0.0F);
           }
           ++next;
         }

@@ -48,6 +48,17 @@ inline engine::step_item decode_last_pick(
   return item;
 }
 
+/// The anchor and its drafts, each row with a pick.
+inline engine::step_item verify(engine::slot_id slot, std::int32_t position,
+                                std::vector<engine::token_id> tokens,
+                                std::vector<engine::block_id> blocks) {
+  auto item = prefill(slot, position, std::move(tokens), std::move(blocks));
+  item.kind = engine::row_kind::verify;
+  item.logits_begin = 0;
+  item.pick_begin = 0;
+  return item;
+}
+
 inline engine::step make_step(engine::step_id id,
                               std::vector<engine::step_item> items) {
   engine::step work;
