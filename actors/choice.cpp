@@ -64,6 +64,7 @@ tokens choice::advance(const engine::sequence_update& update) {
   if (ended_) {
     return out;
   }
+  if (update.speculation) speculation_ = update.speculation;
   for (const auto& picked : update.tokens) {
     out.text += text_.push(picked.token);
     out.emitted.push_back(describe(picked, logprobs_));
@@ -76,6 +77,7 @@ tokens choice::advance(const engine::sequence_update& update) {
     return out;
   }
   ended_ = true;
+  out.speculation = speculation_;
   ended_early_ = !update.finished;
   out.text += text_.finish();
   const bool stopped =

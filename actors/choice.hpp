@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -35,6 +36,10 @@ class choice {
   /// It ended by its text although its sequence still runs.
   bool ended_early() const { return ended_early_; }
   std::int64_t completion_tokens() const { return completion_tokens_; }
+  /// What was said last about its sequence.
+  const std::optional<engine::speculation_report>& speculation() const {
+    return speculation_;
+  }
 
  private:
   token_info describe(const engine::picked_token& picked, int top) const;
@@ -50,6 +55,7 @@ class choice {
   int prompt_logprobs_ = -1;
   bool echo_ = false;
   std::int64_t completion_tokens_ = 0;
+  std::optional<engine::speculation_report> speculation_;
   bool ended_ = false;
   bool ended_early_ = false;
 };

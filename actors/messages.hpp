@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <exception>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,7 @@
 #include "engine/executor/cost_model.hpp"
 #include "engine/sampling/sampling_params.hpp"
 #include "engine/schedule/scheduler.hpp"
+#include "engine/speculation/report.hpp"
 
 namespace vouch::actors {
 
@@ -60,6 +62,15 @@ struct generation_request {
 
   std::int32_t priority = 0;
   std::string tenant;
+
+  struct {
+    /// False: no bursts for this request (decline request_opt_out). Its text
+    /// is the same.
+    bool enabled = true;
+    /// The client wants to be told what speculation did; the events say it
+    /// anyway.
+    bool report = false;
+  } speculation;
 };
 
 /// The request was admitted and its prompt tokenised: the moment for a 200.
@@ -97,6 +108,9 @@ struct tokens {
   /// The one of the request's stop_token_ids that ended it; else -1, also for
   /// the model's own end of turn.
   engine::token_id stop_token = -1;
+  /// On the choice's last event, where anything speculates or vouches: what was
+  /// done for this choice.
+  std::optional<engine::speculation_report> speculation;
 };
 
 /// All choices ended. Terminal.
@@ -105,6 +119,9 @@ struct finished {
   std::int64_t prompt_tokens = 0;
   std::int64_t completion_tokens = 0;
   std::int64_t cached_tokens = 0;
+  /// Drafts of all choices, in rounds: those that were emitted, and the rest.
+  std::int64_t accepted_drafts = 0;
+  std::int64_t rejected_drafts = 0;
 };
 
 /// Why a request failed; what an HTTP status is derived from.

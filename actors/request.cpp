@@ -63,6 +63,10 @@ void finish(self_pointer self) {
   event.prompt_tokens = static_cast<std::int64_t>(state.prepared.prompt.size());
   for (const auto& choice : state.choices) {
     event.completion_tokens += choice.completion_tokens();
+    if (const auto& report = choice.speculation()) {
+      event.accepted_drafts += report->accepted;
+      event.rejected_drafts += report->rejected();
+    }
   }
   event.cached_tokens = state.cached_tokens;
   self->send(state.setup.client, std::move(event));

@@ -52,6 +52,7 @@ const std::map<std::string_view, std::string_view> short_names = {
     {"engine.kv_blocks", "--kv-blocks"},
     {"engine.kv_memory_mib", "--kv-memory-mib"},
     {"engine.max_context", "--max-context"},
+    {"speculation.drafter", "--drafter"},
     {"log.level", "--log-level"},
     {"log.format", "--log-format"},
     {"policy.file", "--policy"},

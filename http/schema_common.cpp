@@ -131,6 +131,18 @@ void read_streaming(object_fields& fields, generation_job& job, bool strict) {
   inner.reject_unknown(strict);
 }
 
+void read_speculation(object_fields& fields, bool strict,
+                      actors::generation_request& request) {
+  const auto speculation = fields.object("speculation");
+  if (!speculation) return;
+  object_fields inner{*speculation, "speculation."};
+  request.speculation.enabled = inner.boolean("enabled").value_or(true);
+  request.speculation.report = inner.boolean("report").value_or(false);
+  if (inner.any("max_width"))
+    throw not_built_field("speculation.max_width", "a request's own width");
+  inner.reject_unknown(strict);
+}
+
 void check_model(object_fields& fields, const schema_context& context) {
   const auto name = fields.string("model");
   if (!name || name->empty() || *name == context.model.name) return;
@@ -182,6 +194,7 @@ void read_common(object_fields& fields, const schema_context& context,
                    max_int32)
           .value_or(0));
   request.tenant = fields.string("user", max_user_bytes).value_or("");
+  read_speculation(fields, server.strict, request);
 }
 
 void refuse_not_built(object_fields& fields) {
@@ -195,16 +208,6 @@ void refuse_not_built(object_fields& fields) {
                           json_quoted(shortened(*type, 40)));
     if (*type != "text")
       throw not_built_field("response_format", "any type other than text");
-  }
-  if (const auto speculation = fields.object("speculation")) {
-    object_fields inner{*speculation, "speculation."};
-    const auto enabled = inner.boolean("enabled");
-    inner.integer("max_width", 1, max_int32);
-    const auto report = inner.boolean("report").value_or(false);
-    if (!enabled || *enabled)
-      throw not_built_field("speculation.enabled", "speculation");
-    if (report)
-      throw not_built_field("speculation.report", "the speculation report");
   }
   for (const auto* name : {"guided_json", "guided_regex", "guided_choice",
                            "guided_grammar", "grammar", "structured_outputs"}) {

@@ -67,6 +67,36 @@ struct config {
     bool measure_costs = true;
   } engine;
   struct {
+    /// "lookup", "none", "scripted:...", or the file or folder of a drafter.
+    std::string drafter = "lookup";
+    /// Rows of the widest verify block (2 to engine::max_round_width): its
+    /// drafts and the token before them.
+    std::int32_t width = 8;
+    /// Lengths of the n-grams that prompt lookup looks for.
+    std::int32_t lookup_min = 2;
+    std::int32_t lookup_max = 4;
+    /// "auto": widths by expected tokens per second; "fixed": always the widest
+    /// that is vouched for.
+    std::string controller = "auto";
+    /// "on", or "off": the gate measures nothing, its verdict is not_run.
+    std::string probe = "on";
+    /// Share of the time of all steps that auditing may take; 0: no audit.
+    double audit_share = 0.01;
+    /// An escape: engages bursts that the gate declines.
+    bool allow_inexact = false;
+    /// Where verdicts and trips are kept; empty: in the user's cache folder;
+    /// "none": nowhere.
+    std::string verdict_dir;
+    /// Where a trip's evidence goes; as verdict_dir.
+    std::string evidence_dir;
+    /// A file that the transcript of all rounds is appended to; empty: none.
+    std::string transcript;
+  } speculation;
+  struct {
+    /// Planted faults, which corrupt what is computed: docs/faults.md.
+    std::vector<std::string> faults;
+  } test;
+  struct {
     /// trace, debug, info, warn, error.
     std::string level = "info";
     /// text, json or auto (json when not on a terminal).

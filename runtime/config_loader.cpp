@@ -47,6 +47,36 @@ void read_setting(engine::toml_reader& file, const setting& where) {
       where.value);
 }
 
+/// What the values of [speculation] ask of each other and of the files.
+void check_speculation(const config_loader& loader, const config& settings) {
+  const auto& s = settings.speculation;
+  const auto fail = [&](const std::string& key, const std::string& what) {
+    throw engine::input_error(loader.origin(key), key + ": " + what);
+  };
+  if (s.lookup_min > s.lookup_max) {
+    const bool by_max = loader.origin("speculation.lookup_min") == "default";
+    fail(by_max ? "speculation.lookup_max" : "speculation.lookup_min",
+         "speculation.lookup_min = " + std::to_string(s.lookup_min) +
+             " is more than speculation.lookup_max = " +
+             std::to_string(s.lookup_max));
+  }
+  std::error_code ignored;
+  if (s.drafter.empty()) fail("speculation.drafter", "is empty; 'none' is off");
+  if (s.drafter != "none" && s.drafter != "lookup" &&
+      !s.drafter.starts_with("scripted:") &&
+      !std::filesystem::exists(s.drafter, ignored)) {
+    fail("speculation.drafter", "'" + s.drafter +
+                                    "' is neither 'lookup' nor 'none' nor a "
+                                    "file or folder that is there");
+  }
+  if (s.transcript.empty()) return;
+  const auto folder = std::filesystem::absolute(s.transcript).parent_path();
+  if (!std::filesystem::is_directory(folder, ignored)) {
+    fail("speculation.transcript",
+         "there is no folder '" + folder.string() + "'");
+  }
+}
+
 }  // namespace
 
 void config_loader::read_file(const std::filesystem::path& path) {
@@ -118,6 +148,11 @@ config config_loader::finish() {
         "server.max_body_bytes = " + std::to_string(server.max_body_bytes) +
             " is more than server.max_body_bytes_in_flight = " +
             std::to_string(server.max_body_bytes_in_flight));
+  }
+  check_speculation(*this, settings_);
+  if (!settings_.test.faults.empty()) {
+    throw engine::input_error(origin("test.faults"),
+                              "test.faults: not built yet");
   }
   compute_cpus(settings_.engine.cpu_list, settings_.engine.threads,
                origin("engine.cpu_list") + ": engine.cpu_list");

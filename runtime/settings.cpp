@@ -54,7 +54,7 @@ std::vector<setting> settings_of(config& c) {
   constexpr double day = 86400.0;
   auto& s = c.server;
   auto& e = c.engine;
-  return {
+  std::vector<setting> all{
       {"server.host", "Address to listen on", &s.host, 0, 0, {}},
       {"server.port", "Port; 0: any free one", &s.port, 0, 65535, {}},
       {"server.api_keys",
@@ -216,6 +216,9 @@ std::vector<setting> settings_of(config& c) {
        0,
        0,
        {}},
+  };
+  add_speculation_settings(c, all);
+  const std::vector<setting> rest{
       {"log.level",
        "Least severe lines shown: trace, debug, info, warn, error",
        &c.log.level,
@@ -237,6 +240,8 @@ std::vector<setting> settings_of(config& c) {
        false,
        false},
   };
+  all.insert(all.end(), rest.begin(), rest.end());
+  return all;
 }
 
 std::string environment_name(std::string_view key) {

@@ -35,6 +35,9 @@ struct setting {
 /// Every setting, bound to `into`.
 std::vector<setting> settings_of(config& into);
 
+/// Of these, what belongs to speculation and its gate: [speculation], [test].
+void add_speculation_settings(config& into, std::vector<setting>& to);
+
 /// Name in the environment: "server.port" -> "VOUCH_SERVER_PORT".
 std::string environment_name(std::string_view key);
 

@@ -12,6 +12,7 @@
 #include "engine/executor/executor.hpp"
 #include "engine/executor/step.hpp"
 #include "engine/schedule/policy.hpp"
+#include "engine/speculation/report.hpp"
 #include "engine/text/stop_matcher.hpp"
 #include "engine/types.hpp"
 
@@ -70,6 +71,9 @@ struct sequence_update {
   /// With the first update of a sequence: the `now_ms` of the plan that first
   /// gave it a slot. Otherwise -1.
   std::int64_t admitted_ms = -1;
+  /// What speculation has done for the sequence so far: with its last update,
+  /// and with any in which that changed. The last one said counts.
+  std::optional<speculation_report> speculation;
 };
 
 /// Counters and gauges, for metrics and tests. Counters only grow.

@@ -89,6 +89,9 @@ TEST_F(schema, unknown_fields_are_errors_only_when_strict) {
   const auto inner = error_of(
       [&] { completion_with(R"("stream":true,"stream_options":{"x":1})"); });
   EXPECT_EQ(inner.param(), "stream_options.x");
+  const auto deeper =
+      error_of([&] { completion_with(R"("speculation":{"widht":4})"); });
+  EXPECT_EQ(deeper.param(), "speculation.widht");
   // Every field that is documented passes.
   EXPECT_NO_THROW(chat_with(
       R"("model":"tiny","max_tokens":5,"max_completion_tokens":5,"n":1,)"
@@ -100,7 +103,22 @@ TEST_F(schema, unknown_fields_are_errors_only_when_strict) {
       R"("skip_special_tokens":true,"include_stop_str_in_output":false,)"
       R"("chat_template_kwargs":{},"add_generation_prompt":true,)"
       R"("priority":0,"user":"u","response_format":{"type":"text"},)"
-      R"("tools":[],"tool_choice":"none","speculation":{"enabled":false})"));
+      R"("tools":[],"tool_choice":"none","speculation":{"enabled":false,"report":true})"));
+}
+
+TEST_F(schema, passes_on_what_is_said_about_speculation) {
+  const auto silent = chat_with("").requests[0].speculation;
+  EXPECT_TRUE(silent.enabled);
+  EXPECT_FALSE(silent.report);
+  const auto empty = chat_with(R"("speculation":{})").requests[0].speculation;
+  EXPECT_TRUE(empty.enabled);
+  EXPECT_FALSE(empty.report);
+  const auto job = completion(
+      R"({"prompt":["a","b"],"speculation":{"enabled":false,"report":true}})");
+  for (const auto& request : job.requests) {
+    EXPECT_FALSE(request.speculation.enabled);
+    EXPECT_TRUE(request.speculation.report);
+  }
 }
 
 TEST_F(schema, passes_chat_fields_on) {

@@ -13,6 +13,7 @@
 #include "kernels/cores.hpp"
 #include "runtime/compute_cpus.hpp"
 #include "runtime/config_loader.hpp"
+#include "runtime/folders.hpp"
 #include "runtime/settings.hpp"
 
 namespace vouch::runtime {
@@ -156,6 +157,58 @@ TEST_F(ConfigTest, TextErrorsNameTheFlagOrTheVariable) {
     EXPECT_STREQ(error.what(),
                  "VOUCH_SERVER_STRICT: expected true or false, got 'maybe'");
   }
+}
+
+TEST_F(ConfigTest, SpeculationIsCheckedStrictly) {
+  const std::map<std::string, std::string> wrong{
+      {"width = 1", ":2: speculation.width: "},
+      {"width = 65", ":2: speculation.width: "},
+      {"widht = 4", "speculation.widht: unknown key"},
+      {"drafter = \"lookpu\"",
+       ":2: speculation.drafter: 'lookpu' is neither 'lookup' nor 'none' nor "
+       "a file or folder"},
+      {"drafter = \"\"", ":2: speculation.drafter: is empty"},
+      {"lookup_min = 5",
+       ":2: speculation.lookup_min: speculation.lookup_min = 5 is more than "
+       "speculation.lookup_max = 4"},
+      {"lookup_max = 1", ":2: speculation.lookup_max: "},
+      {"lookup_max = 17", ":2: speculation.lookup_max: "},
+      {"probe = \"maybe\"", "expected one of on, off, got 'maybe'"},
+      {"controller = \"\"", "expected one of auto, fixed"},
+      {"audit_share = 0.6", ":2: speculation.audit_share: "},
+      {"audit_share = nan", ":2: speculation.audit_share: "},
+      {"allow_inexact = 1", ":2: speculation.allow_inexact: "},
+      {"transcript = \"/no/such/folder/t.jsonl\"",
+       ":2: speculation.transcript: there is no folder '/no/such/folder'"},
+  };
+  for (const auto& [line, what] : wrong) {
+    const auto said = failure_of("[speculation]\n" + line + "\n");
+    EXPECT_NE(said.find(what), std::string::npos) << line << ": " << said;
+  }
+  EXPECT_EQ(failure_of("[speculation]\ndrafter = \"scripted:right\"\n"), "");
+  EXPECT_EQ(
+      failure_of("[speculation]\ndrafter = \"" + folder_.string() + "\"\n"),
+      "");
+}
+
+TEST_F(ConfigTest, VerdictsAndEvidenceHaveAPlace) {
+  config settings;
+  const std::map<std::string, std::string> variables{{"HOME", "/home/a"}};
+  const auto home = [&](const std::string& name) -> std::optional<std::string> {
+    const auto found = variables.find(name);
+    if (found == variables.end()) return std::nullopt;
+    return found->second;
+  };
+  const auto nothing = [](const std::string&) -> std::optional<std::string> {
+    return std::nullopt;
+  };
+  EXPECT_EQ(verdict_folder(settings, home), "/home/a/.cache/vouch/verdicts");
+  EXPECT_EQ(evidence_folder(settings, home), "/home/a/.cache/vouch/evidence");
+  EXPECT_EQ(verdict_folder(settings, nothing), "");
+  settings.speculation.verdict_dir = "none";
+  settings.speculation.evidence_dir = "here";
+  EXPECT_EQ(verdict_folder(settings, home), "");
+  EXPECT_EQ(evidence_folder(settings, home), "here");
 }
 
 TEST_F(ConfigTest, PolicyFileIsRelativeToTheFileThatNamesIt) {
