@@ -55,6 +55,7 @@ bool scheduler::impl::has_room(const sequence& s, const prefix& p) const {
 
 scheduler::impl::admittance scheduler::impl::try_admit(sequence& s,
                                                        bool allow_long) {
+  if (free_slots.empty() && !lent_slots.empty()) wants_loans = true;
   if (free_slots.empty() ||
       static_cast<std::int64_t>(running.size()) >= rules.limits.max_running) {
     return admittance::no_room;
@@ -72,8 +73,10 @@ scheduler::impl::admittance scheduler::impl::try_admit(sequence& s,
     p.rows = static_cast<std::int64_t>(p.shared.size()) * block_tokens;
     room = has_room(s, p);
   }
+  if (!room && drop_holds()) room = has_room(s, p);
   if (!room) {
     for (const block_id b : p.shared) pool.drop_reference(b);
+    wants_loans = wants_loans || !lent_blocks.empty();
     return admittance::no_room;
   }
   start(s, p);
@@ -109,6 +112,7 @@ void scheduler::impl::start(sequence& s, const prefix& p) {
   s.registered = 0;
   s.node = {};
   s.mixed_path = false;
+  s.cached_prefix = p.rows > 0;
   if (!p.from_cache && p.rows > 0) {
     s.mixed_path = all.at(s.sibling_of)->mixed_path;
   }

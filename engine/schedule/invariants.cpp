@@ -17,6 +17,10 @@ std::string scheduler::impl::check_blocks() const {
   for (const grave& g : graves) {
     for (const block_id b : g.blocks) hold(b);
   }
+  for (const auto& [id, blocks] : holds) {
+    for (const block_id b : blocks) hold(b);
+  }
+  for (const block_id b : lent_blocks) hold(b);
   const auto cached = cache.blocks();
   for (const block_id b : cached) hold(b);
   std::int32_t unused = 0;
@@ -52,6 +56,10 @@ std::string scheduler::impl::check_slots() const {
     used.insert(g.slot);
     ++count;
   }
+  for (const slot_id slot : lent_slots) {
+    used.insert(slot);
+    ++count;
+  }
   if (count != static_cast<std::size_t>(limits.slots) || used.size() != count ||
       (count > 0 && (*used.begin() < 0 || *used.rbegin() >= limits.slots))) {
     return "slots are lost or doubled";
@@ -75,7 +83,8 @@ std::string scheduler::impl::check_sequence(const sequence& s) const {
   if (s.outstanding < 0 || s.outstanding > static_cast<int>(max_in_flight)) {
     return name + "has an odd number of picks in flight";
   }
-  if (s.scheduled > s.size() + std::max(0, s.outstanding - 1)) {
+  if (s.scheduled > s.size() + std::max<std::int64_t>(
+                                   {0, s.outstanding - 1, s.verifying - 1})) {
     return name + "rows were planned for tokens that nobody will pick";
   }
   if (s.outstanding == 0 && s.scheduled >= s.size()) {

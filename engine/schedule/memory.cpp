@@ -20,7 +20,7 @@ block_id scheduler::impl::take_block() {
 }
 
 void scheduler::impl::register_blocks(sequence& s) {
-  if (!rules.cache.prefix_cache || s.prompt_logprobs) return;
+  if (!rules.cache.prefix_cache || s.prompt_logprobs || s.tainted) return;
   // Rows of tokens that were not emitted never count.
   const std::int64_t full = std::min(s.computed, s.size()) / block_tokens;
   while (s.registered < full) {
@@ -57,7 +57,7 @@ void scheduler::impl::register_blocks(sequence& s) {
 void scheduler::impl::give_back(sequence& s, bool keep_in_cache) {
   if (keep_in_cache) {
     register_blocks(s);
-    if (rules.cache.prefix_cache && !s.prompt_logprobs) {
+    if (rules.cache.prefix_cache && !s.prompt_logprobs && !s.tainted) {
       cache.touch(std::span{s.tokens}.first(
           static_cast<std::size_t>(std::min(s.computed, s.size()))));
     }

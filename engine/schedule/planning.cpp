@@ -19,18 +19,25 @@ std::int64_t scheduler::impl::row_budget() const {
 
 std::optional<scheduler::planned_step> scheduler::impl::plan() {
   if (flights.size() >= max_in_flight) return std::nullopt;
-  draft d;
+  plan_draft d;
   d.work.id = last_planned + 1;
   d.expected.id = d.work.id;
-  plan_decode(d);
-  plan_prefill(d);
+  if (bursts.batched) {
+    plan_decode(d);
+    plan_prefill(d);
+  } else {
+    plan_alone(d);
+  }
+  for (sequence* s : running) s->offered.clear();
   if (d.work.items.empty()) return std::nullopt;
+  draw_audits(d);
 
   last_planned = d.work.id;
   ++counters.steps;
-  if (d.decode_rows > 0) ++counters.decode_steps;
+  if (d.decode_rows + d.verify_rows > 0) ++counters.decode_steps;
   counters.decode_rows += static_cast<std::uint64_t>(d.decode_rows);
-  const std::int64_t prefill = d.rows - d.decode_rows;
+  counters.verify_rows += static_cast<std::uint64_t>(d.verify_rows);
+  const std::int64_t prefill = d.rows - d.decode_rows - d.verify_rows;
   counters.prefill_rows += static_cast<std::uint64_t>(prefill);
   steps_without_prefill = prefill > 0 ? 0 : steps_without_prefill + 1;
   flights.push_back(std::move(d.expected));
@@ -46,11 +53,13 @@ bool scheduler::impl::may_look_ahead(const sequence& s, step_id id) const {
   const bool masked_by_history =
       p.presence_penalty != 0.0F || p.frequency_penalty != 0.0F ||
       p.repetition_penalty != 1.0F || will_have < p.min_tokens;
-  return s.last_step + 1 == id && !masked_by_history &&
-         will_have < s.max_tokens;
+  // One that may get a verify block waits for its anchor.
+  const bool bursts_next = s.speculate && !bursts.widths.empty();
+  return s.last_step + 1 == id && !masked_by_history && !bursts_next &&
+         s.verifying == 0 && will_have < s.max_tokens;
 }
 
-void scheduler::impl::plan_decode(draft& d) {
+void scheduler::impl::plan_decode(plan_draft& d) {
   std::vector<sequence*> ready;
   for (sequence* s : running) {
     if (s->prefilling()) continue;
@@ -64,12 +73,12 @@ void scheduler::impl::plan_decode(draft& d) {
               return std::pair{a->last_step, a->arrival} <
                      std::pair{b->last_step, b->arrival};
             });
-  if (static_cast<std::int64_t>(ready.size()) > row_budget()) {
-    ready.resize(static_cast<std::size_t>(row_budget()));
-  }
+  const auto most =
+      static_cast<std::size_t>(bursts.batched ? row_budget() : 1);
   // Memory first: whoever is preempted must not have a row in this step.
   std::vector<sequence*> planned;
   for (sequence* s : ready) {
+    if (planned.size() == most) break;
     if (!s->running) continue;
     if (s->held() < blocks_for(s->scheduled + 1)) {
       // A row planned ahead is no reason to send somebody away.
@@ -79,12 +88,32 @@ void scheduler::impl::plan_decode(draft& d) {
     }
     planned.push_back(s);
   }
+  std::erase_if(planned, [](const sequence* s) { return !s->running; });
+  // Everybody's own row first; verify rows take what is left.
+  auto left = row_budget() - static_cast<std::int64_t>(planned.size());
   for (sequence* s : planned) {
-    if (s->running) add_decode(d, *s);
+    if (s->offered.empty()) {
+      add_decode(d, *s);
+      continue;
+    }
+    auto input = block_input(*s, left + 1);
+    left -= static_cast<std::int64_t>(input.size()) - 1;
+    if (input.size() < 2) {
+      add_decode(d, *s);
+    } else {
+      add_verify(d, *s, std::move(input));
+    }
   }
 }
 
-void scheduler::impl::add_decode(draft& d, sequence& s) {
+/// One sequence a step: decoding and prefill take turns.
+void scheduler::impl::plan_alone(plan_draft& d) {
+  if (steps_without_prefill > 0) plan_prefill(d);
+  if (d.work.items.empty()) plan_decode(d);
+  if (d.work.items.empty()) plan_prefill(d);
+}
+
+void scheduler::impl::add_decode(plan_draft& d, sequence& s) {
   step_item item;
   item.slot = s.slot;
   item.kind = row_kind::decode;
@@ -96,12 +125,22 @@ void scheduler::impl::add_decode(draft& d, sequence& s) {
   ++s.scheduled;
   ++s.outstanding;
   s.last_step = d.work.id;
-  d.expected.items.push_back({s.id, s.epoch, s.slot, s.scheduled, true, 0});
+  d.expected.items.push_back({s.id,
+                              s.epoch,
+                              s.slot,
+                              row_kind::decode,
+                              1,
+                              s.scheduled,
+                              1,
+                              0,
+                              {},
+                              false});
   ++d.rows;
   ++d.decode_rows;
 }
 
-void scheduler::impl::add_prefill(draft& d, sequence& s, std::int64_t rows) {
+void scheduler::impl::add_prefill(plan_draft& d, sequence& s,
+                                  std::int64_t rows) {
   const std::int64_t begin = s.scheduled;
   const std::int64_t end = begin + rows;
   const bool last = end == s.size();
@@ -129,11 +168,20 @@ void scheduler::impl::add_prefill(draft& d, sequence& s, std::int64_t rows) {
   s.scheduled = end;
   s.outstanding += last ? 1 : 0;
   s.last_step = d.work.id;
-  d.expected.items.push_back({s.id, s.epoch, s.slot, end, last, scores});
+  d.expected.items.push_back({s.id,
+                              s.epoch,
+                              s.slot,
+                              row_kind::prefill,
+                              rows,
+                              end,
+                              last ? 1 : 0,
+                              scores,
+                              {},
+                              false});
   d.rows += rows;
 }
 
-void scheduler::impl::plan_prefill(draft& d) {
+void scheduler::impl::plan_prefill(plan_draft& d) {
   const std::int64_t budget = row_budget() - d.rows;
   if (budget <= 0) return;
   // Whoever decodes but waits for memory does not hold prefill up.
@@ -158,7 +206,7 @@ void scheduler::impl::plan_prefill(draft& d) {
   }
   const std::int64_t chunk = rules.prefill.chunk_tokens;
   std::int64_t rows = budget;
-  std::int64_t places = rules.prefill.max_parallel;
+  std::int64_t places = bursts.batched ? rules.prefill.max_parallel : 1;
   // One row or one place cannot be shared, so the two kinds take turns.
   const bool narrow = std::min(rows, places) == 1;
   // What the shorter ones leave to the huge one, and the reverse.

@@ -37,8 +37,13 @@ sequence* scheduler::impl::victim() {
 
 bool scheduler::impl::make_room(sequence& s) {
   while (!can_take(s)) {
+    if (drop_holds()) continue;
     // Blocks that a step in flight still uses are on their way.
     if (!graves.empty()) return false;
+    if (!lent_blocks.empty()) {
+      wants_loans = true;
+      return false;
+    }
     sequence* gone = victim();
     if (gone == nullptr) return false;
     preempt(*gone);
@@ -49,13 +54,15 @@ bool scheduler::impl::make_room(sequence& s) {
 
 /// Back to the queue with its tokens. A pick that is still in flight is
 /// dropped: the row is computed again and picks the same.
-void scheduler::impl::preempt(sequence& s) {
-  give_back(s, true);
+void scheduler::impl::preempt(sequence& s, bool keep_in_cache) {
+  give_back(s, keep_in_cache);
   ++s.epoch;
   s.scheduled = 0;
   s.computed = 0;
   s.prefill_end = 0;
   s.outstanding = 0;
+  s.verifying = 0;
+  s.offered.clear();
   if (!s.prompt_done) s.prompt_scores.clear();
   s.preempted = true;
   const auto place = std::lower_bound(waiting.begin(), waiting.end(), &s,

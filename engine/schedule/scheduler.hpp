@@ -5,12 +5,14 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "engine/executor/executor.hpp"
 #include "engine/executor/step.hpp"
+#include "engine/schedule/burst.hpp"
 #include "engine/schedule/policy.hpp"
 #include "engine/speculation/report.hpp"
 #include "engine/text/stop_matcher.hpp"
@@ -38,6 +40,8 @@ struct sequence_start {
   /// Another choice of the same prompt, added before this one: this one waits
   /// until that one's prompt stands and shares its blocks. 0: none.
   sequence_id sibling_of = 0;
+  /// May have verify rows; reports its rounds.
+  bool speculate = true;
 };
 
 /// Why a sequence was not taken; the sequence leaves no trace.
@@ -55,6 +59,8 @@ struct sequence_update {
   sequence_id id = 0;
   /// Tokens emitted, in order. A stop token is not among them.
   std::vector<picked_token> tokens;
+  /// The decode or verify item behind them, of a sequence that speculates.
+  std::vector<round_report> rounds;
   /// Given once, with the first update after the prompt was computed.
   std::vector<picked_token> prompt_logprobs;
   bool finished = false;
@@ -100,8 +106,14 @@ struct scheduler_stats {
   std::uint64_t generation_tokens = 0;
   std::uint64_t prefill_rows = 0;
   std::uint64_t decode_rows = 0;
-  /// Steps with at least one decode row.
+  /// Steps with at least one decode or verify row.
   std::uint64_t decode_steps = 0;
+  /// Rows of verify items, anchors included, and how many items there were.
+  std::uint64_t verify_rows = 0;
+  std::uint64_t rounds = 0;
+  /// Drafts that were verified, and those of them that were emitted.
+  std::uint64_t drafted_tokens = 0;
+  std::uint64_t accepted_tokens = 0;
 };
 
 /// Continuous batching as a pure value: no clock, no thread, no CAF, no
@@ -154,6 +166,42 @@ class scheduler {
 
   /// Replaces the policy between steps.
   void set_policy(policy rules);
+
+  // Speculation: before each plan() whoever drafts asks draft_wishes() and
+  // offers what was drafted.
+
+  /// Which verify blocks are legal from the next plan on.
+  void set_burst_rules(const burst_rules& rules);
+  /// Sequences that decode now and may have two rows or more.
+  std::vector<draft_wish> draft_wishes() const;
+  /// Prompt and emitted tokens, the anchor last; empty for an unknown id. Valid
+  /// until the next call that changes the scheduler.
+  std::span<const token_id> tokens_of(sequence_id id) const;
+  /// Drafts to verify in the next plan: cut there to what rules, budget,
+  /// context, rows and free memory allow, at worst to a classic row. Verify
+  /// rows never cause a preemption. Unknown ids are ignored.
+  void offer(sequence_id id, std::span<const token_id> drafts);
+  /// A verdict was tripped: empties the prefix cache and sends every running
+  /// sequence back to compute its rows again.
+  void distrust();
+
+  // The gate's share of the device.
+
+  /// Free blocks and slots, or nothing where there are not as many; nobody is
+  /// preempted for them.
+  std::optional<loan> lend(std::int64_t blocks, std::int64_t slots);
+  void take_back(const loan& lent);
+  /// A sequence waits for memory that is lent out.
+  bool wants_loans_back() const;
+
+  /// Asked for every item of a planned step.
+  void set_audit_draw(audit_draw draw);
+  /// Items that were drawn, since the last call.
+  std::vector<audit_record> take_audited();
+  /// Ignored for a hold that is gone.
+  void release_hold(std::uint64_t hold);
+  /// Holds that were given up because memory was short, since the last call.
+  std::vector<std::uint64_t> take_dropped_holds();
 
   /// Nothing waits, runs or is in flight.
   bool idle() const;

@@ -29,6 +29,9 @@ struct sequence {
   sequence_id sibling_of = 0;
   /// Added as a sibling: its request and its prompt are counted already.
   bool follows = false;
+  bool speculate = true;
+  /// What ends it, its own and the model's.
+  std::vector<token_id> stop_tokens;
   std::int64_t added_ms = 0;
   /// The first admission's.
   std::int64_t admitted_ms = -1;
@@ -62,6 +65,14 @@ struct sequence {
   std::int64_t computed = 0;
   /// Picks that steps in flight will bring.
   int outstanding = 0;
+  /// Rows of the verify item in flight; 0: none. It is never planned beside.
+  std::int64_t verifying = 0;
+  /// Drafts for the next plan.
+  std::vector<token_id> offered;
+  /// It began with rows from the prefix cache.
+  bool cached_prefix = false;
+  /// It has rows that nobody vouched for, so nobody else may have them.
+  bool tainted = false;
   /// The last step that names it.
   step_id last_step = 0;
   /// Counts admissions, so that a result of an earlier one is not taken.

@@ -19,21 +19,30 @@ namespace vouch::engine {
 
 /// The scheduler's state and its parts. One source file a part: queue.cpp (who
 /// is next), admission.cpp (slot, blocks, prefix), planning.cpp (a step's
-/// rows), preemption.cpp (room for those that grow), memory.cpp (giving back,
-/// prefix cache), update.cpp (results), invariants.cpp (checks).
+/// rows), bursts.cpp (verify rows), preemption.cpp (room for those that grow),
+/// memory.cpp (giving back, prefix cache), loans.cpp (what the gate borrows and
+/// holds), update.cpp (results), invariants.cpp (checks).
 struct scheduler::impl {
   /// What a step in flight will bring, item by item.
   struct expected_item {
     sequence_id id = 0;
     std::uint32_t epoch = 0;
     slot_id slot = -1;
+    row_kind kind = row_kind::prefill;
+    std::int64_t rows = 0;
     std::int64_t end = 0;
-    bool pick = false;
+    /// The last rows of the item.
+    std::int64_t picks = 0;
     std::int64_t scores = 0;
+    std::vector<token_id> drafts;
+    /// Drawn for audit.
+    bool audited = false;
   };
   struct flight {
     step_id id = 0;
     std::vector<expected_item> items;
+    /// Kept where an item was drawn for audit.
+    std::shared_ptr<const step> work;
   };
   /// Blocks and a slot that a step in flight still uses.
   struct grave {
@@ -42,11 +51,12 @@ struct scheduler::impl {
     slot_id slot = -1;
   };
   /// A step while it is planned.
-  struct draft {
+  struct plan_draft {
     step work;
     flight expected;
     std::int64_t rows = 0;
     std::int64_t decode_rows = 0;
+    std::int64_t verify_rows = 0;
   };
   enum class admittance : std::uint8_t { admitted, no_room, too_long };
 
@@ -84,19 +94,39 @@ struct scheduler::impl {
 
   // planning.cpp
   std::optional<planned_step> plan();
-  void plan_decode(draft& d);
-  void plan_prefill(draft& d);
+  void plan_decode(plan_draft& d);
+  void plan_prefill(plan_draft& d);
+  void plan_alone(plan_draft& d);
   bool may_look_ahead(const sequence& s, step_id id) const;
-  void add_decode(draft& d, sequence& s);
-  void add_prefill(draft& d, sequence& s, std::int64_t rows);
+  void add_decode(plan_draft& d, sequence& s);
+  void add_prefill(plan_draft& d, sequence& s, std::int64_t rows);
   std::int64_t row_budget() const;
+
+  // bursts.cpp
+  /// The widest block the sequence may have now; 1: a classic row, 0: none.
+  int widest_block(const sequence& s, std::int64_t most) const;
+  /// The block's input: the anchor, and of the offered drafts what is legal and
+  /// has room; `rows`: those that the step may still hold, the anchor's
+  /// included.
+  std::vector<token_id> block_input(sequence& s, std::int64_t rows);
+  void add_verify(plan_draft& d, sequence& s, std::vector<token_id> input);
+  /// Blocks that only rejected rows needed.
+  void trim_blocks(sequence& s);
+
+  // loans.cpp
+  void draw_audits(plan_draft& d);
+  void record_audit(const sequence& s, const expected_item& expected,
+                    const step_item_result& item, std::int64_t kept,
+                    const std::shared_ptr<const step>& work);
+  /// Gives up what audits hold; false where there is nothing.
+  bool drop_holds();
 
   // preemption.cpp
   /// Makes sure that `s` can take one more block, preempting others or itself.
   bool make_room(sequence& s);
   bool can_take(const sequence& s) const;
   sequence* victim();
-  void preempt(sequence& s);
+  void preempt(sequence& s, bool keep_in_cache = true);
 
   // memory.cpp
   /// Blocks that may be taken without touching a reservation.
@@ -115,9 +145,11 @@ struct scheduler::impl {
 
   // update.cpp
   std::vector<sequence_update> update(const step_result& result);
-  void take_item(sequence& s, const expected_item& expected,
-                 const step_item_result& item, sequence_update& u);
-  void emit(sequence& s, const picked_token& pick, sequence_update& u);
+  /// The rows that count: all, or those of a verify item that were kept.
+  std::int64_t take_item(sequence& s, const expected_item& expected,
+                         const step_item_result& item, sequence_update& u);
+  round_outcome settle(sequence& s, const expected_item& expected,
+                       const step_item_result& item, sequence_update& u);
 
   // invariants.cpp
   std::string check_blocks() const;
@@ -142,6 +174,16 @@ struct scheduler::impl {
   std::deque<flight> flights;
   std::vector<grave> graves;
   fair_share shares;
+
+  burst_rules bursts;
+  audit_draw draw;
+  std::map<std::uint64_t, std::vector<block_id>> holds;
+  std::uint64_t last_hold = 0;
+  std::vector<std::uint64_t> dropped_holds;
+  std::vector<audit_record> audited;
+  std::set<block_id> lent_blocks;
+  std::set<slot_id> lent_slots;
+  bool wants_loans = false;
 
   std::vector<slot_id> released;
   std::vector<slot_start> opened;

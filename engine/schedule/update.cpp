@@ -20,14 +20,6 @@ void finish(sequence_update& u, finish_reason reason) {
   u.reason = reason;
 }
 
-bool is_stop(const sampling_params& p, token_id token) {
-  const auto holds = [token](const std::vector<token_id>& tokens) {
-    return std::find(tokens.begin(), tokens.end(), token) != tokens.end();
-  };
-  return holds(p.request_stop_tokens) ||
-         (!p.ignore_eos && holds(p.stop_tokens));
-}
-
 }  // namespace
 
 std::vector<sequence_update> scheduler::impl::update(
@@ -59,7 +51,10 @@ std::vector<sequence_update> scheduler::impl::update(
     } else if (!result.items[i].error.empty()) {
       fail(u, result.items[i].error);
     } else {
-      take_item(s, expected, result.items[i], u);
+      const auto kept = take_item(s, expected, result.items[i], u);
+      if (expected.audited && kept > 0) {
+        record_audit(s, expected, result.items[i], kept, f.work);
+      }
     }
     if (u.finished) {
       // Rows of a failed sequence serve nobody else.
@@ -75,20 +70,25 @@ std::vector<sequence_update> scheduler::impl::update(
   return updates;
 }
 
-void scheduler::impl::take_item(sequence& s, const expected_item& expected,
-                                const step_item_result& item,
-                                sequence_update& u) {
+std::int64_t scheduler::impl::take_item(sequence& s,
+                                        const expected_item& expected,
+                                        const step_item_result& item,
+                                        sequence_update& u) {
   const auto scores = static_cast<std::size_t>(expected.scores);
+  const auto picks = static_cast<std::size_t>(expected.picks);
   if (item.slot != expected.slot || item.prompt_logprobs.size() != scores ||
-      item.picks.size() != (expected.pick ? 1U : 0U)) {
+      item.picks.size() != picks) {
     fail(u, "the step's result does not fit its plan");
-    return;
+    return 0;
   }
-  s.computed = expected.end;
   s.prompt_scores.insert(s.prompt_scores.end(), item.prompt_logprobs.begin(),
                          item.prompt_logprobs.end());
-  if (!expected.pick) return;
+  if (picks == 0) {
+    s.computed = expected.end;
+    return expected.rows;
+  }
   --s.outstanding;
+  s.verifying = 0;
   if (!s.prompt_done) {
     s.prompt_done = true;
     u.admitted_ms = s.admitted_ms;
@@ -97,36 +97,88 @@ void scheduler::impl::take_item(sequence& s, const expected_item& expected,
     }
     u.prompt_logprobs = std::exchange(s.prompt_scores, {});
   }
-  emit(s, item.picks.front(), u);
+  if (s.max_tokens == 0) {
+    s.computed = expected.end;
+    finish(u, finish_reason::length);
+    return expected.rows;
+  }
+  const auto outcome = settle(s, expected, item, u);
+  if (expected.kind != row_kind::verify) {
+    s.computed = expected.end;
+    return u.reason == finish_reason::failed ? 0 : expected.rows;
+  }
+  // What was rejected is overwritten by the rows that follow.
+  s.computed = expected.end - expected.rows + outcome.kept_rows;
+  s.scheduled = s.computed;
+  trim_blocks(s);
+  return outcome.kept_rows;
 }
 
-void scheduler::impl::emit(sequence& s, const picked_token& pick,
-                           sequence_update& u) {
-  if (s.max_tokens == 0) {
-    finish(u, finish_reason::length);
-    return;
-  }
-  if (pick.token < 0) {
-    fail(u, "the step picked no token");
-    return;
-  }
-  if (is_stop(s.sampling, pick.token)) {
-    u.stop_token = pick.token;
-    finish(u, finish_reason::stop);
-    return;
-  }
-  s.tokens.push_back(pick.token);
-  u.tokens.push_back(pick);
-  ++counters.generation_tokens;
-  if (rules.order.by == order_by::fair) shares.charge(s.tenant, 1);
+/// What the picks mean: a classic row is a round of width 1.
+round_outcome scheduler::impl::settle(sequence& s,
+                                      const expected_item& expected,
+                                      const step_item_result& item,
+                                      sequence_update& u) {
+  round_report report;
+  report.position = expected.end - expected.picks;
+  report.anchor = s.tokens.back();
+  report.drafts = expected.drafts;
+  std::vector<token_id> input{report.anchor};
+  input.insert(input.end(), report.drafts.begin(), report.drafts.end());
+  for (const auto& pick : item.picks) report.picks.push_back(pick.token);
+
+  emission_rules limit;
+  limit.stop_tokens = s.stop_tokens;
+  limit.to_emit = s.max_tokens - s.generated();
+  limit.context_left = limits.context - report.position;
   if (s.stops.active() && token_bytes) {
-    if (const auto match = s.stops.push(token_bytes(pick.token))) {
-      u.stop_string = static_cast<std::int32_t>(match->index);
-      finish(u, finish_reason::stop);
-      return;
-    }
+    limit.completes_stop_string = [&](token_id token) {
+      const auto match = s.stops.push(token_bytes(token));
+      if (match) u.stop_string = static_cast<std::int32_t>(match->index);
+      return match.has_value();
+    };
   }
-  if (s.generated() >= s.max_tokens) finish(u, finish_reason::length);
+  report.outcome = settle_round(input, report.picks, limit);
+  const round_outcome& out = report.outcome;
+  for (std::size_t i = 0; i < out.emitted.size(); ++i) {
+    if (out.end == round_end::stop_token && i + 1 == out.emitted.size()) break;
+    s.tokens.push_back(out.emitted[i]);
+    u.tokens.push_back(item.picks[i]);
+  }
+  const auto emitted = u.tokens.size();
+  counters.generation_tokens += emitted;
+  if (rules.order.by == order_by::fair) {
+    shares.charge(s.tenant, static_cast<std::int64_t>(emitted));
+  }
+  if (expected.kind == row_kind::verify) {
+    ++counters.rounds;
+    counters.drafted_tokens += report.drafts.size();
+    counters.accepted_tokens +=
+        static_cast<std::uint64_t>(out.accepted_emitted);
+  }
+  switch (out.end) {
+    case round_end::none:
+      break;
+    case round_end::stop_token:
+      u.stop_token = out.emitted.back();
+      finish(u, finish_reason::stop);
+      break;
+    case round_end::stop_string:
+      finish(u, finish_reason::stop);
+      break;
+    case round_end::budget:
+    case round_end::context:
+      finish(u, finish_reason::length);
+      break;
+    case round_end::failed:
+      fail(u, item.row_error.empty() ? "the step picked no token"
+                                     : item.row_error);
+      break;
+  }
+  if (s.speculate && expected.kind != row_kind::prefill) {
+    u.rounds.push_back(report);
+  }
+  return report.outcome;
 }
 
 }  // namespace vouch::engine

@@ -130,8 +130,8 @@ class fake_executor {
     for (const auto& item : work.items) {
       ASSERT_TRUE(f.slots.insert(item.slot).second) << "two items of a slot";
       prefill_seen = prefill_seen || item.kind == row_kind::prefill;
-      ASSERT_FALSE(prefill_seen && item.kind == row_kind::decode)
-          << "decode rows come first";
+      ASSERT_FALSE(prefill_seen && item.kind != row_kind::prefill)
+          << "decode and verify rows come first";
       run(item, work.id, f);
       if (testing::Test::HasFatalFailure()) return;
     }
@@ -139,6 +139,11 @@ class fake_executor {
     flights_.push_back(std::move(f));
   }
 
+  /// The row that stands at a position of a block table.
+  std::uint64_t row_at(const std::vector<block_id>& blocks,
+                       std::int64_t position) {
+    return at(blocks.at(static_cast<std::size_t>(position / 16)), position);
+  }
   std::size_t in_flight() const { return flights_.size(); }
   std::size_t open_slots() const { return slots_.size(); }
   step_result complete() {
@@ -233,14 +238,17 @@ class fake_executor {
                                 position + 1 - s.start.prompt_tokens);
         s.last_pick_step = id;
         out.picks.push_back({s.last_pick, 0.0F, {}});
+        if (item.hash_logits) out.logits_hashes.push_back(h);
       } else if (i >= item.logits_begin) {
         const auto next = i + 1 < rows
                               ? item.tokens[static_cast<std::size_t>(i + 1)]
                               : item.next_token;
         ASSERT_GE(next, 0);
         out.prompt_logprobs.push_back({next, static_cast<float>(position), {}});
+        if (item.hash_logits) out.logits_hashes.push_back(h);
       }
     }
+    out.logits_states.resize(out.logits_hashes.size());
     f.result.items.push_back(std::move(out));
   }
 

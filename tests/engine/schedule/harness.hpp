@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <set>
 #include <string>
@@ -69,6 +70,17 @@ class harness {
 
   /// Plans and submits one step, if there is one.
   bool plan() {
+    if (drafts) {
+      for (const auto& wish : sched.draft_wishes()) {
+        const seen& s = all.at(wish.id);
+        std::vector<token_id> next(
+            s.known.tokens.begin() +
+                static_cast<std::ptrdiff_t>(s.tokens.size()),
+            s.known.tokens.end());
+        if (s.known.stop_token >= 0) next.push_back(s.known.stop_token);
+        sched.offer(wish.id, drafts(wish, std::move(next)));
+      }
+    }
     auto planned = sched.plan(now);
     check();
     if (!planned) return false;
@@ -115,6 +127,11 @@ class harness {
     ASSERT_EQ(stats.waiting_prompt_tokens, 0);
   }
 
+  void set_bursts(const burst_rules& bursts) {
+    widths = bursts.widths;
+    sched.set_burst_rules(bursts);
+  }
+
   std::uint64_t steps() const { return sched.stats().steps; }
 
   executor_limits limits;
@@ -123,8 +140,16 @@ class harness {
   scheduler sched;
   fake_executor device;
   std::map<sequence_id, seen> all;
+  /// What is offered for a wish, given the tokens that will follow.
+  std::function<std::vector<token_id>(const draft_wish&, std::vector<token_id>)>
+      drafts;
   std::int64_t now = 0;
   scheduler::planned_step last_plan;
+  /// Legal widths, and what the rounds had.
+  width_set widths;
+  std::uint64_t rounds = 0;
+  std::set<int> accepted_counts;
+  std::set<int> widths_seen;
   /// Everything that was planned, as a hash.
   std::uint64_t plans = 0;
 
@@ -159,6 +184,7 @@ class harness {
       ASSERT_EQ(all.count(u.id), 1U);
       seen& s = all.at(u.id);
       ASSERT_FALSE(s.done) << "an update after the end";
+      for (const auto& r : u.rounds) check_round(s, r, u);
       for (const auto& t : u.tokens) s.tokens.push_back(t.token);
       if (!u.tokens.empty()) {
         if (s.first_step == 0) s.first_step = steps();
@@ -177,6 +203,24 @@ class harness {
           << "sequence " << u.id << " has another text than alone";
       if (u.finished) finish(s, u);
     }
+  }
+
+  void check_round(const seen& s, const round_report& r,
+                   const sequence_update& u) {
+    const auto prompt = s.start.prompt.size();
+    ASSERT_EQ(r.position,
+              static_cast<std::int64_t>(prompt + s.tokens.size()) - 1);
+    ASSERT_EQ(r.anchor,
+              s.tokens.empty() ? s.start.prompt.back() : s.tokens.back());
+    ASSERT_EQ(r.picks.size(), r.drafts.size() + 1);
+    ASSERT_EQ(r.outcome.emitted.size(),
+              u.tokens.size() + (u.stop_token >= 0 ? 1 : 0));
+    if (r.drafts.empty()) return;
+    ++rounds;
+    const auto width = static_cast<int>(r.picks.size());
+    ASSERT_TRUE(widths.contains(width)) << width;
+    accepted_counts.insert(r.outcome.accepted);
+    widths_seen.insert(width);
   }
 
   void finish(seen& s, const sequence_update& u) {

@@ -1,7 +1,9 @@
 // Seeded random traces: whatever happens, every text is the text alone, and
 // nothing is lost.
 #include <cstdlib>
+#include <optional>
 #include <random>
+#include <set>
 #include <string>
 #include <tuple>
 
@@ -18,6 +20,8 @@ struct trace_options {
   int steps_in_flight = 1;
   bool failures = false;
   bool reloads = false;
+  /// Drafts are verified, the gate borrows, audits hold.
+  bool bursts = false;
 };
 
 class trace {
@@ -25,7 +29,15 @@ class trace {
   explicit trace(const trace_options& o)
       : options_{o},
         random_{o.seed * 31 + static_cast<std::uint32_t>(o.by)},
-        h_{make_policy(), make_limits(), o.steps_in_flight} {}
+        h_{make_policy(), make_limits(), o.steps_in_flight} {
+    if (!o.bursts) return;
+    h_.set_bursts(make_bursts());
+    h_.drafts = [this](const draft_wish& wish, std::vector<token_id> next) {
+      return make_drafts(wish, std::move(next));
+    };
+    h_.sched.set_audit_draw(
+        [this](const audit_candidate&) { return one_in(3); });
+  }
 
   void run() {
     const int calls = 400;
@@ -33,12 +45,15 @@ class trace {
       act();
       if (testing::Test::HasFatalFailure()) return;
     }
+    if (options_.bursts) end_audits();
     h_.drain();
     if (testing::Test::HasFatalFailure()) return;
     // Whatever happened, the next one is served.
     h_.add(make_start(1'000'000, prompt_of(20, 3), 5));
     h_.drain();
   }
+
+  std::uint64_t audited() const { return audited_; }
 
   harness& h() { return h_; }
 
@@ -82,6 +97,94 @@ class trace {
     return l;
   }
 
+  burst_rules make_bursts() {
+    burst_rules b;
+    for (int w = 2; w <= 9; ++w) {
+      if (!one_in(3)) b.widths.insert(w);
+    }
+    b.positions = one_in(3) ? below(120) : 4096;
+    b.batched = !one_in(6);
+    b.drafts.vocabulary = vocabulary;
+    b.inexact = one_in(8);
+    return b;
+  }
+
+  /// Right for a while, then not, in every way.
+  std::vector<token_id> make_drafts(const draft_wish& wish,
+                                    std::vector<token_id> next) {
+    const auto what = below(6);
+    if (what == 0) return {};
+    if (what == 1) next.clear();
+    next.resize(std::min<std::size_t>(next.size(), below(12)));
+    while (next.size() < 10 && !one_in(4)) {
+      next.push_back(static_cast<token_id>(below(vocabulary)));
+    }
+    if (one_in(10)) next.push_back(vocabulary);
+    if (one_in(2)) {
+      next.resize(std::min(next.size(), static_cast<std::size_t>(wish.most)));
+    }
+    return next;
+  }
+
+  /// What was drawn is what the sequence alone would have computed.
+  void look_at_audits() {
+    for (auto& record : h_.sched.take_audited()) {
+      ++audited_;
+      std::uint64_t row = 0;
+      ASSERT_EQ(record.tokens.size(),
+                static_cast<std::size_t>(record.position + record.rows));
+      for (std::int32_t p = 0; p < record.position + record.rows; ++p) {
+        row = mix(row, static_cast<std::uint64_t>(
+                           record.tokens[static_cast<std::size_t>(p)]));
+        ASSERT_EQ(h_.device.row_at(record.blocks, p), row);
+        const auto hash = p - record.position - record.hash_begin;
+        if (hash >= 0) {
+          ASSERT_EQ(record.logits_hashes.at(static_cast<std::size_t>(hash)),
+                    row);
+        }
+      }
+      kept_.push_back(std::move(record));
+    }
+    for (const auto dropped : h_.sched.take_dropped_holds()) {
+      ASSERT_EQ(std::erase_if(kept_,
+                              [&](const auto& r) { return r.hold == dropped; }),
+                1U);
+    }
+    // Rows that are held stay as they are.
+    for (const auto& record : kept_) {
+      std::uint64_t row = 0;
+      for (const auto token : record.tokens) {
+        row = mix(row, static_cast<std::uint64_t>(token));
+      }
+      ASSERT_EQ(
+          h_.device.row_at(record.blocks,
+                           static_cast<std::int64_t>(record.tokens.size()) - 1),
+          row);
+    }
+    if (!kept_.empty() && one_in(4)) {
+      h_.sched.release_hold(kept_.front().hold);
+      kept_.erase(kept_.begin());
+    }
+  }
+
+  void borrow() {
+    if (lent_) {
+      h_.sched.take_back(*lent_);
+      lent_.reset();
+    } else {
+      lent_ = h_.sched.lend(below(6), below(3));
+    }
+  }
+
+  void end_audits() {
+    h_.sched.set_audit_draw({});
+    while (h_.device.in_flight() > 0) h_.complete();
+    look_at_audits();
+    if (lent_) borrow();
+    for (const auto& record : kept_) h_.sched.release_hold(record.hold);
+    kept_.clear();
+  }
+
   sequence_start make() {
     sequence_start s;
     s.id = ++ids_;
@@ -99,6 +202,7 @@ class trace {
     if (one_in(6)) s.sampling.repetition_penalty = 1.1F;
     if (one_in(4)) s.stop_strings = {"ab", "q", "7-"};
     s.prompt_logprobs = one_in(8);
+    s.speculate = !one_in(8);
     s.priority = static_cast<std::int32_t>(below(3));
     s.tenant = std::string(1, static_cast<char>('a' + below(3)));
     return s;
@@ -134,6 +238,16 @@ class trace {
 
   void act() {
     h_.now += below(3);
+    if (options_.bursts) {
+      look_at_audits();
+      if (testing::Test::HasFatalFailure()) return;
+      if (one_in(20)) borrow();
+      if (lent_ && h_.sched.wants_loans_back()) borrow();
+      if (one_in(40) && h_.device.in_flight() == 0) {
+        h_.set_bursts(make_bursts());
+      }
+      if (one_in(100)) h_.sched.distrust();
+    }
     const auto what = below(20);
     if (what < 4) {
       add();
@@ -161,6 +275,9 @@ class trace {
   std::mt19937 random_;
   harness h_;
   std::uint32_t ids_ = 0;
+  std::optional<loan> lent_;
+  std::vector<audit_record> kept_;
+  std::uint64_t audited_ = 0;
 };
 
 /// VOUCH_TRACES=5000 for a soak.
@@ -210,6 +327,39 @@ TEST_P(Traces, TheSameCallsGiveTheSamePlans) {
     }
     ASSERT_EQ(plans[0], plans[1]);
   }
+}
+
+TEST_P(Traces, BurstsChangeNoText) {
+  std::uint64_t rounds = 0;
+  std::uint64_t accepted = 0;
+  std::uint64_t preemptions = 0;
+  std::uint64_t audited = 0;
+  std::set<int> counts;
+  std::set<int> widths;
+  for (std::uint32_t seed = 300; seed < 300 + seeds(); ++seed) {
+    trace_options o;
+    o.seed = seed;
+    std::tie(o.by, o.steps_in_flight) = GetParam();
+    o.failures = seed % 3 == 0;
+    o.reloads = seed % 4 == 0;
+    o.bursts = true;
+    trace t{o};
+    t.run();
+    ASSERT_FALSE(HasFatalFailure()) << "seed " << seed;
+    const auto stats = t.h().sched.stats();
+    rounds += t.h().rounds;
+    accepted += stats.accepted_tokens;
+    preemptions += stats.preemptions;
+    audited += t.audited();
+    counts.merge(t.h().accepted_counts);
+    widths.merge(t.h().widths_seen);
+  }
+  EXPECT_GT(rounds, 3000U);
+  EXPECT_GT(accepted, 3000U);
+  EXPECT_GT(preemptions, 30U);
+  EXPECT_GT(audited, 1000U);
+  EXPECT_EQ(widths, (std::set{2, 3, 4, 5, 6, 7, 8, 9}));
+  EXPECT_GE(counts.size(), 8U);
 }
 
 INSTANTIATE_TEST_SUITE_P(
