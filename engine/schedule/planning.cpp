@@ -40,9 +40,12 @@ std::optional<scheduler::planned_step> scheduler::impl::plan() {
   const std::int64_t prefill = d.rows - d.decode_rows - d.verify_rows;
   counters.prefill_rows += static_cast<std::uint64_t>(prefill);
   steps_without_prefill = prefill > 0 ? 0 : steps_without_prefill + 1;
+  std::vector<sequence_id> sequences;
+  for (const auto& item : d.expected.items) sequences.push_back(item.id);
   flights.push_back(std::move(d.expected));
   return planned_step{std::exchange(released, {}), std::exchange(opened, {}),
-                      std::exchange(histories, {}), std::move(d.work)};
+                      std::exchange(histories, {}), std::move(d.work),
+                      std::move(sequences)};
 }
 
 /// A row whose input is a pick still in flight: only where the step before

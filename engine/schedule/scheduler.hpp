@@ -152,6 +152,8 @@ class scheduler {
     };
     std::vector<history> histories;
     step work;
+    /// Whose rows the work's items are.
+    std::vector<sequence_id> sequences;
   };
 
   /// The next step, or nothing when there is no work or enough is in flight.
