@@ -7,6 +7,8 @@
 
 namespace vouch::kernels {
 
+struct activation_block;
+
 /// The rows that one or more matmuls read, made once and shared: the float32
 /// values and, for quantised weights (`quantize`), their 8-bit form (per block
 /// of 32: scale, 8-bit values, sum). What makes them goes over each row once,
@@ -35,6 +37,12 @@ class activations {
 
   std::int64_t rows() const;
   std::int64_t in() const;
+
+  /// What matmuls will read, for whoever looks at it or plants a fault in it:
+  /// the 8-bit form, [rows][in / 32], or null where there is none; and the
+  /// floats that assign_norm or assign_swiglu made, [rows][in], else null.
+  activation_block* blocks();
+  float* made();
 
   struct impl;
   const impl* get() const { return impl_.get(); }

@@ -29,4 +29,9 @@ void kv_read(const kv_layout& layout, const std::byte* layer,
              const std::int32_t* block_table, std::int64_t position,
              std::byte* k, std::byte* v);
 
+/// Writes what kv_read reads.
+void kv_restore(const kv_layout& layout, std::byte* layer,
+                const std::int32_t* block_table, std::int64_t position,
+                const std::byte* k, const std::byte* v);
+
 }  // namespace vouch::kernels

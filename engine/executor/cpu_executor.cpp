@@ -160,6 +160,23 @@ class cpu_executor final : public executor {
     });
   }
 
+  void hash_kv(kv_range range, std::function<void(kv_hashes)> done) override {
+    push([range = std::move(range), done = std::move(done)](
+             step_runner& runner) { done(runner.hash_kv(range)); });
+  }
+
+  void observe_ops(op_observer observer) override {
+    wait_for([&](step_runner& runner) {
+      runner.points().observe(std::move(observer));
+    });
+  }
+
+  void set_faults(std::shared_ptr<const fault_plan> faults) override {
+    push([faults = std::move(faults)](step_runner& runner) {
+      runner.points().plant(faults);
+    });
+  }
+
  private:
   using job = std::function<void(step_runner&)>;
 

@@ -4,11 +4,14 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "engine/executor/step.hpp"
+#include "engine/faults/fault_plan.hpp"
 #include "engine/models/model.hpp"
+#include "engine/models/op_points.hpp"
 
 namespace vouch::engine {
 
@@ -29,6 +32,32 @@ struct slot_start {
   slot_id slot = -1;
   sampling_params sampling;
   std::int32_t prompt_tokens = 0;
+};
+
+/// Positions from ... to - 1 of a sequence's KV.
+struct kv_range {
+  /// Blocks for positions 0 ... to - 1, at least.
+  std::vector<block_id> blocks;
+  std::int32_t from = 0;
+  std::int32_t to = 0;
+};
+
+struct kv_hashes {
+  /// One a position: hash64 of what read_kv returns.
+  std::vector<std::uint64_t> hashes;
+  /// Not empty: the range is malformed and there are none.
+  std::string error;
+};
+
+/// One row of what an op of a step made (model_op); valid during the call.
+struct op_row {
+  model_op op;
+  /// -1 outside of the layers.
+  std::int32_t layer;
+  slot_id slot;
+  std::int32_t position;
+  row_format format;
+  std::span<const std::byte> bytes;
 };
 
 /// Runs steps on a device. Asynchronous and device-neutral: a step is
@@ -73,6 +102,21 @@ class executor {
   using logits_observer =
       std::function<void(slot_id, std::int32_t, const float*, std::int64_t)>;
   virtual void observe_logits(logits_observer observer) = 0;
+
+  /// Hashes the stored K and V of a range, after the steps submitted so far
+  /// and before later ones, which wait for it. `done` is called once, on a
+  /// thread of the executor's; it must not throw.
+  virtual void hash_kv(kv_range range, std::function<void(kv_hashes)> done) = 0;
+
+  /// Sees every row of every op of a step, on the executor's thread, op after
+  /// op in the order of the forward pass, for bisecting. Changes no byte of
+  /// what is computed. Set while nothing is in flight; empty: nobody.
+  using op_observer = std::function<void(const op_row&)>;
+  virtual void observe_ops(op_observer observer) = 0;
+
+  /// Plants faults from the next submitted step on, and counts steps for their
+  /// conditions anew; nullptr: none.
+  virtual void set_faults(std::shared_ptr<const fault_plan> faults) = 0;
 };
 
 struct cpu_executor_options {
@@ -91,6 +135,8 @@ struct cpu_executor_options {
   std::int32_t context = 0;
   /// Fills step_result::profile.
   bool profile = false;
+  /// Planted from the first step on, for tests of what must find them.
+  std::shared_ptr<const fault_plan> faults;
 };
 
 /// Runs `weights` on this machine's cores, with a thread of its own that takes

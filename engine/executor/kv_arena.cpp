@@ -5,6 +5,8 @@
 #include <sys/mman.h>
 #include <system_error>
 
+#include "engine/hash64.hpp"
+
 namespace vouch::engine {
 
 kv_arena::kv_arena(const kernels::kv_layout& layout, std::int32_t layers,
@@ -51,6 +53,40 @@ std::vector<std::byte> kv_arena::read(const std::vector<block_id>& blocks,
                      out + half);
   }
   return bytes;
+}
+
+std::string kv_arena::check(const kv_range& range) const {
+  if (range.from < 0 || range.to < range.from) {
+    return "positions " + std::to_string(range.from) + " to " +
+           std::to_string(range.to);
+  }
+  const auto needed = static_cast<std::size_t>(
+      (std::int64_t{range.to} + kernels::kv_block_tokens - 1) /
+      kernels::kv_block_tokens);
+  if (range.blocks.size() < needed) {
+    return std::to_string(range.blocks.size()) + " blocks where " +
+           std::to_string(needed) + " are needed";
+  }
+  for (const block_id block : range.blocks) {
+    if (block < 0 || block >= memory_.blocks) {
+      return "block " + std::to_string(block) + " in a pool of " +
+             std::to_string(memory_.blocks);
+    }
+  }
+  return {};
+}
+
+std::vector<std::uint64_t> kv_arena::hash(const kv_range& range,
+                                          kernels::thread_pool& pool) const {
+  std::vector<std::uint64_t> hashes(
+      static_cast<std::size_t>(range.to - range.from));
+  pool.parallel_for(
+      static_cast<std::int64_t>(hashes.size()), [&](std::int64_t i) {
+        const auto row =
+            read(range.blocks, range.from + static_cast<std::int32_t>(i));
+        hashes[static_cast<std::size_t>(i)] = hash64(row);
+      });
+  return hashes;
 }
 
 }  // namespace vouch::engine

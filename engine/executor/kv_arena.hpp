@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "engine/executor/executor.hpp"
 #include "engine/executor/step.hpp"
 #include "engine/models/model.hpp"
 
@@ -27,6 +28,11 @@ class kv_arena {
   /// K and V of one position as stored, layer after layer.
   std::vector<std::byte> read(const std::vector<block_id>& blocks,
                               std::int32_t position) const;
+  /// What is wrong with a range, or empty.
+  std::string check(const kv_range& range) const;
+  /// hash64 of what read gives, for each position of a range that is in order.
+  std::vector<std::uint64_t> hash(const kv_range& range,
+                                  kernels::thread_pool& pool) const;
 
  private:
   kv_memory memory_;

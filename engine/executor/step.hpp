@@ -108,6 +108,8 @@ struct step_result {
   double seconds = 0.0;
   /// Where it went; all zero unless the executor was told to profile.
   step_profile profile;
+  /// Rows that a planted fault changed.
+  std::int64_t faulted_rows = 0;
 };
 
 }  // namespace vouch::engine

@@ -40,10 +40,24 @@ step_runner::step_runner(std::shared_ptr<model> weights,
       kv_{layout_of(weights_->config(), options.kv_type),
           weights_->config().layers, limits.blocks},
       slots_{limits.slots},
-      profile_{options.profile} {}
+      profile_{options.profile},
+      points_{options.faults} {}
 
 void step_runner::observe_logits(executor::logits_observer observer) {
   observer_ = std::move(observer);
+}
+
+kv_hashes step_runner::hash_kv(const kv_range& range) {
+  kv_hashes result;
+  try {
+    result.error = kv_.check(range);
+    if (result.error.empty()) {
+      result.hashes = kv_.hash(range, pool_);
+    }
+  } catch (const std::exception& error) {
+    result.error = error.what();
+  }
+  return result;
 }
 
 step_result step_runner::run(const step& work) {
@@ -84,30 +98,40 @@ void step_runner::run_checked(const step& work, step_result& result) {
   }
   lay_out(work, result);
   if (!tokens_.empty()) {
-    const auto vocab = static_cast<std::size_t>(vocab_size_);
-    // Never cleared: rows are written before they are read.
-    if (logits_.size() < logits_rows_.size() * vocab) {
-      logits_.resize(logits_rows_.size() * vocab);
-    }
-    auto* const profile = profile_ ? &result.profile : nullptr;
-    weights_->forward(
-        {tokens_, positions_, sequences_, logits_indexes_, profile},
-        kv_.memory(), logits_.data(), pool_);
-    if (observer_) {
-      for (std::size_t i = 0; i < logits_rows_.size(); ++i) {
-        const auto& item = work.items[logits_rows_[i].item];
-        observer_(item.slot, item.position + logits_rows_[i].row,
-                  logits_.data() + i * vocab, vocab_size_);
-      }
-    }
-    step_clock clock{profile};
-    pool_.parallel_for(static_cast<std::int64_t>(logits_rows_.size()),
-                       [&](std::int64_t index) {
-                         pick_row(work, static_cast<std::size_t>(index));
-                       });
-    clock.lap(step_part::pick);
+    compute(work, result);
   }
   collect(work, result);
+}
+
+void step_runner::compute(const step& work, step_result& result) {
+  const auto vocab = static_cast<std::size_t>(vocab_size_);
+  // Never cleared: rows are written before they are read.
+  if (logits_.size() < logits_rows_.size() * vocab) {
+    logits_.resize(logits_rows_.size() * vocab);
+  }
+  auto* const profile = profile_ ? &result.profile : nullptr;
+  weights_->forward({tokens_,
+                     positions_,
+                     sequences_,
+                     logits_indexes_,
+                     profile,
+                     {},
+                     points_.ready()},
+                    kv_.memory(), logits_.data(), pool_);
+  if (observer_) {
+    for (std::size_t i = 0; i < logits_rows_.size(); ++i) {
+      const auto& item = work.items[logits_rows_[i].item];
+      observer_(item.slot, item.position + logits_rows_[i].row,
+                logits_.data() + i * vocab, vocab_size_);
+    }
+  }
+  step_clock clock{profile};
+  pool_.parallel_for(static_cast<std::int64_t>(logits_rows_.size()),
+                     [&](std::int64_t index) {
+                       finish_row(work, static_cast<std::size_t>(index));
+                     });
+  clock.lap(step_part::pick);
+  result.faulted_rows = points_.faulted_rows();
 }
 
 void step_runner::lay_out(const step& work, step_result& result) {
@@ -116,6 +140,7 @@ void step_runner::lay_out(const step& work, step_result& result) {
   sequences_.clear();
   logits_indexes_.clear();
   logits_rows_.clear();
+  points_.begin_step();
   result.items.resize(work.items.size());
   for (std::size_t i = 0; i < work.items.size(); ++i) {
     const step_item& item = work.items[i];
@@ -129,6 +154,7 @@ void step_runner::lay_out(const step& work, step_result& result) {
       }
       input = {&last_pick, 1};
     }
+    const std::size_t known = slot.history.size();
     slot.write(item.position, input);
     slot.last_pick = -1;
     slot.last_pick_position = -1;
@@ -138,6 +164,7 @@ void step_runner::lay_out(const step& work, step_result& result) {
                               ", was not made";
       continue;
     }
+    points_.add_item(item, known);
     const auto first = static_cast<std::int64_t>(tokens_.size());
     const auto rows = static_cast<std::int32_t>(input.size());
     sequences_.push_back({item.blocks.data(), first, rows, item.position});
@@ -153,34 +180,44 @@ void step_runner::lay_out(const step& work, step_result& result) {
   }
 }
 
-void step_runner::pick_row(const step& work, std::size_t index) {
+void step_runner::finish_row(const step& work, std::size_t index) {
   logits_row& row = logits_rows_[index];
   const step_item& item = work.items[row.item];
-  const slot_state& slot = *std::as_const(slots_).find(item.slot);
   const auto vocab = static_cast<std::size_t>(vocab_size_);
   const std::span<const float> logits{logits_.data() + index * vocab, vocab};
-  const std::int32_t position = item.position + row.row;
   if (item.hash_logits) {
     row.hash = hash64(std::as_bytes(logits));
     row.state = state_of(logits);
   }
   try {
-    if (row.row < item.pick_begin) {
-      const auto next = static_cast<std::size_t>(row.row) + 1;
-      row.picked =
-          score(logits,
-                next < item.tokens.size() ? item.tokens[next] : item.next_token,
-                slot.sampling.logprobs);
-    } else {
-      const std::span<const token_id> history{slot.history};
-      row.picked = pick(logits, slot.sampling,
-                        {history.first(static_cast<std::size_t>(position) + 1),
-                         slot.prompt_tokens, position});
-    }
+    row.picked = pick_row(item, index, logits);
   } catch (const std::exception& error) {
     row.error = "row " + std::to_string(row.row) + " at position " +
-                std::to_string(position) + ": " + error.what();
+                std::to_string(item.position + row.row) + ": " + error.what();
   }
+}
+
+picked_token step_runner::pick_row(const step_item& item, std::size_t index,
+                                   std::span<const float> logits) {
+  const std::int32_t row = logits_rows_[index].row;
+  const slot_state& slot = *std::as_const(slots_).find(item.slot);
+  if (row < item.pick_begin) {
+    const auto next = static_cast<std::size_t>(row) + 1;
+    return score(
+        logits, next < item.tokens.size() ? item.tokens[next] : item.next_token,
+        slot.sampling.logprobs);
+  }
+  std::int64_t position = item.position + row;
+  std::size_t known = static_cast<std::size_t>(position) + 1;
+  if (points_.hits(fault_site::penalties, logits_indexes_[index])) {
+    known -= static_cast<std::size_t>(row);
+  }
+  if (points_.hits(fault_site::sampler_position, logits_indexes_[index])) {
+    ++position;
+  }
+  const std::span<const token_id> history{slot.history};
+  return pick(logits, slot.sampling,
+              {history.first(known), slot.prompt_tokens, position});
 }
 
 void step_runner::collect(const step& work, step_result& result) {

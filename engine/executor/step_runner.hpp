@@ -9,6 +9,7 @@
 #include "engine/executor/executor.hpp"
 #include "engine/executor/kv_arena.hpp"
 #include "engine/executor/slot_table.hpp"
+#include "engine/executor/step_points.hpp"
 
 namespace vouch::engine {
 
@@ -22,7 +23,9 @@ class step_runner {
 
   slot_table& slots() { return slots_; }
   const kv_arena& kv() const { return kv_; }
+  step_points& points() { return points_; }
   void observe_logits(executor::logits_observer observer);
+  kv_hashes hash_kv(const kv_range& range);
 
   /// Something went wrong outside of a step: the next step fails with it.
   void note_failure(std::exception_ptr error) { failure_ = std::move(error); }
@@ -45,9 +48,12 @@ class step_runner {
   };
 
   void run_checked(const step& work, step_result& result);
+  void compute(const step& work, step_result& result);
   /// Writes the items' tokens into their slots and flattens them.
   void lay_out(const step& work, step_result& result);
-  void pick_row(const step& work, std::size_t index);
+  void finish_row(const step& work, std::size_t index);
+  picked_token pick_row(const step_item& item, std::size_t index,
+                        std::span<const float> logits);
   void collect(const step& work, step_result& result);
   static void collect_row(const step_item& item, logits_row& row,
                           step_item_result& out);
@@ -59,6 +65,7 @@ class step_runner {
   kv_arena kv_;
   slot_table slots_;
   bool profile_;
+  step_points points_;
   executor::logits_observer observer_;
 
   // One step's, kept for their memory.

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "engine/checkpoint/checkpoint.hpp"
+#include "engine/models/op_points.hpp"
 #include "engine/models/weights.hpp"
 #include "kernels/activations.hpp"
 #include "kernels/elementwise.hpp"
@@ -55,6 +56,7 @@ struct llama_scratch {
   kernels::activations activations;
   kernels::attention_scratch attention;
   step_clock clock{nullptr};
+  op_display ops;
 };
 
 class llama final : public model {
@@ -80,7 +82,7 @@ class llama final : public model {
               const kv_memory& kv, std::int32_t index,
               kernels::thread_pool& pool);
   void transform(const llama_layer& layer, std::int64_t rows,
-                 kernels::thread_pool& pool);
+                 std::int32_t index, kernels::thread_pool& pool);
   void head(const forward_rows& rows, float* logits,
             kernels::thread_pool& pool);
   /// A layer and where its output rows go.
@@ -175,13 +177,19 @@ void llama::forward(const forward_rows& rows, const kv_memory& kv,
   const auto count = static_cast<std::int64_t>(rows.tokens.size());
   reserve(rows);
   scratch_.clock = step_clock{rows.profile};
+  const auto& ops = scratch_.ops = op_display{rows};
   embed(rows.tokens, scratch_.hidden.data(), pool);
   scratch_.clock.lap(step_part::embed);
+  ops.show(model_op::embed, -1, scratch_.hidden.data(), config_.hidden_size);
   for (std::int32_t i = 0; i < config_.layers; ++i) {
     const auto& layer = layers_[static_cast<std::size_t>(i)];
     attend(layer, rows, kv, i, pool);
-    transform(layer, count, pool);
+    transform(layer, count, i, pool);
     tap(rows.taps, i, count, pool);
+  }
+  if (const auto taps = static_cast<std::int64_t>(rows.taps.layers.size());
+      taps > 0) {
+    ops.show(model_op::taps, -1, rows.taps.out, taps * config_.hidden_size);
   }
   head(rows, logits, pool);
   scratch_.clock.lap(step_part::head);
@@ -229,37 +237,47 @@ void llama::attend(const llama_layer& layer, const forward_rows& rows,
       layer.attention_norm.data(), config_.rms_norm_eps, count, hidden,
       quantized(layer.query, layer.key, layer.value), pool);
   s.clock.lap(step_part::norm);
+  s.ops.show(model_op::norm, index, s.activations);
   apply({{&layer.query, s.query.data()},
          {&layer.key, s.key.data()},
          {&layer.value, s.value.data()}},
         pool);
   s.clock.lap(step_part::qkv);
+  s.ops.show(model_op::query, index, s.query.data(), query_width_);
+  s.ops.show(model_op::key, index, s.key.data(), kv_width_);
+  s.ops.show(model_op::value, index, s.value.data(), kv_width_);
 
   kernels::rope(s.query.data(), query_width_, count, config_.heads,
                 config_.head_dim, rows.positions.data(), rope_, pool);
   kernels::rope(s.key.data(), kv_width_, count, config_.kv_heads,
                 config_.head_dim, rows.positions.data(), rope_, pool);
   s.clock.lap(step_part::rope);
+  s.ops.show(model_op::rope_query, index, s.query.data(), query_width_);
+  s.ops.show(model_op::rope_key, index, s.key.data(), kv_width_);
+  s.ops.show_standing_kv(index, kv);
   auto* memory = kv.layer(index);
   kernels::kv_write(kv.layout, memory, rows.sequences, s.key.data(),
                     s.value.data(), kv_width_, pool);
   s.clock.lap(step_part::kv_write);
+  s.ops.show_kv(index, kv);
   const auto scale = 1.0F / std::sqrt(static_cast<float>(config_.head_dim));
   kernels::attention(kv.layout, memory, rows.sequences, s.query.data(),
                      query_width_, config_.heads, scale, s.attended.data(),
                      s.attention, pool);
   s.clock.lap(step_part::attention);
+  s.ops.show(model_op::attention, index, s.attended.data(), query_width_);
 
   s.activations.assign(s.attended.data(), count, query_width_,
                        quantized(layer.output), pool);
   s.clock.lap(step_part::quantize);
   apply({{&layer.output, s.projected.data()}}, pool);
   s.clock.lap(step_part::output);
+  s.ops.show(model_op::output, index, s.projected.data(), hidden);
 }
 
 /// hidden += down(silu(gate(x)) * up(x)), x = norm(hidden)
 void llama::transform(const llama_layer& layer, std::int64_t rows,
-                      kernels::thread_pool& pool) {
+                      std::int32_t index, kernels::thread_pool& pool) {
   auto& s = scratch_;
   const auto hidden = config_.hidden_size;
   const auto width = config_.intermediate_size;
@@ -268,13 +286,18 @@ void llama::transform(const llama_layer& layer, std::int64_t rows,
                             rows, hidden, quantized(layer.gate, layer.up),
                             pool);
   s.clock.lap(step_part::norm);
+  s.ops.show(model_op::network_norm, index, s.activations);
   apply({{&layer.gate, s.gate.data()}, {&layer.up, s.up.data()}}, pool);
   s.clock.lap(step_part::gate_up);
+  s.ops.show(model_op::gate, index, s.gate.data(), width);
+  s.ops.show(model_op::up, index, s.up.data(), width);
   s.activations.assign_swiglu(s.gate.data(), s.up.data(), rows, width,
                               quantized(layer.down), pool);
   s.clock.lap(step_part::activation);
+  s.ops.show(model_op::activation, index, s.activations);
   apply({{&layer.down, s.projected.data()}}, pool);
   s.clock.lap(step_part::down);
+  s.ops.show(model_op::down, index, s.projected.data(), hidden);
 }
 
 /// logits[i] = head(norm(hidden[logits_rows[i]]))
@@ -296,8 +319,10 @@ void llama::head(const forward_rows& rows, float* logits,
   s.activations.assign_norm(s.hidden.data(), s.projected.data(),
                             final_norm_.data(), config_.rms_norm_eps, count,
                             hidden, quantized(head_), pool);
+  s.ops.show(model_op::final_norm, -1, s.activations);
   kernels::matmul(head_.weight, s.activations, logits, config_.vocab_size,
                   pool);
+  s.ops.show(model_op::logits, -1, logits, config_.vocab_size);
 }
 
 void llama::apply_head(const float* normed, std::int64_t rows, float* logits,

@@ -17,6 +17,7 @@
 namespace vouch::engine {
 
 class checkpoint;
+class op_points;
 
 /// Where a step hands out its rows' hidden states ("taps") to a drafter.
 struct hidden_taps {
@@ -41,6 +42,8 @@ struct forward_rows {
   step_profile* profile = nullptr;
   /// Handing out taps changes no byte of what the step computes.
   hidden_taps taps = {};
+  /// Shown what every op made (op_points.hpp), or nullptr.
+  op_points* points = nullptr;
 };
 
 /// The KV pool's memory, layer after layer: block b of layer l starts at

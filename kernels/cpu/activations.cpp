@@ -51,6 +51,7 @@ activation_block* activations::impl::begin(const float* values,
                                            std::int64_t row_floats,
                                            bool quantize) {
   x = values;
+  made = nullptr;
   rows = row_count;
   in = row_floats;
   quantized = quantize;
@@ -70,6 +71,7 @@ void activations::assign_norm(float* hidden, const float* delta,
                               thread_pool& pool) {
   float* const normed = grown(impl_->floats, rows * in);
   auto* const blocks = impl_->begin(normed, rows, in, quantize);
+  impl_->made = normed;
   make_rows(rows, in, blocks, pool, [&](std::int64_t r) {
     float* const row = hidden + r * in;
     if (delta != nullptr) add(row, delta + r * in, in);
@@ -82,6 +84,7 @@ void activations::assign_swiglu(float* gate, const float* up, std::int64_t rows,
                                 std::int64_t in, bool quantize,
                                 thread_pool& pool) {
   auto* const blocks = impl_->begin(gate, rows, in, quantize);
+  impl_->made = gate;
   make_rows(rows, in, blocks, pool, [&](std::int64_t r) {
     float* const row = gate + r * in;
     swiglu(row, up + r * in, in, row);
@@ -91,5 +94,9 @@ void activations::assign_swiglu(float* gate, const float* up, std::int64_t rows,
 
 std::int64_t activations::rows() const { return impl_->rows; }
 std::int64_t activations::in() const { return impl_->in; }
+activation_block* activations::blocks() {
+  return impl_->quantized ? impl_->blocks.data() : nullptr;
+}
+float* activations::made() { return impl_->made; }
 
 }  // namespace vouch::kernels

@@ -60,6 +60,8 @@ struct packed_weights::impl {
 
 struct activations::impl {
   const float* x = nullptr;
+  /// x, where it was made here or in memory that the caller lent to be written.
+  float* made = nullptr;
   std::int64_t rows = 0;
   std::int64_t in = 0;
   bool quantized = false;

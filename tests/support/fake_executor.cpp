@@ -11,6 +11,7 @@
 #include <string>
 #include <thread>
 
+#include "engine/hash64.hpp"
 #include "kernels/kv_layout.hpp"
 
 namespace vouch::test {
@@ -90,6 +91,22 @@ class fake_executor final : public engine::executor {
     return bytes;
   }
   void observe_logits(logits_observer) override {}
+  void hash_kv(engine::kv_range range,
+               std::function<void(engine::kv_hashes)> done) override {
+    push([this, range = std::move(range), done = std::move(done)] {
+      engine::kv_hashes result;
+      try {
+        for (auto p = range.from; p < range.to; ++p) {
+          result.hashes.push_back(engine::hash64(read_kv(range.blocks, p)));
+        }
+      } catch (const std::exception& error) {
+        result = {{}, error.what()};
+      }
+      done(std::move(result));
+    });
+  }
+  void observe_ops(op_observer) override {}
+  void set_faults(std::shared_ptr<const engine::fault_plan>) override {}
 
  private:
   using job = std::function<void()>;
@@ -188,6 +205,12 @@ class fake_executor final : public engine::executor {
       kv_[at(item.blocks, item.position + row)] = input;
     }
     for (std::int32_t row = item.logits_begin; row < rows; ++row) {
+      if (item.hash_logits) {
+        const auto tokens = prefix(item, item.position + row);
+        out.logits_hashes.push_back(
+            engine::hash64(std::as_bytes(std::span{tokens})));
+        out.logits_states.push_back(engine::logits_state::sound);
+      }
       if (row >= item.pick_begin) {
         out.picks.push_back(pick(slot, item, item.position + row));
         slot.last_pick = out.picks.back().token;
@@ -201,23 +224,30 @@ class fake_executor final : public engine::executor {
     return out;
   }
 
-  engine::picked_token pick(const open_slot& slot,
-                            const engine::step_item& item,
-                            std::int32_t position) {
-    std::vector<token_id> prefix;
+  /// Tokens up to a position, as they stand in the item's blocks.
+  std::vector<token_id> prefix(const engine::step_item& item,
+                               std::int32_t position) const {
+    std::vector<token_id> tokens;
     for (std::int32_t i = 0; i <= position; ++i) {
       const auto token = kv_[at(item.blocks, i)];
       if (token < 0) {
         throw std::logic_error("position " + std::to_string(i) +
                                " was never written");
       }
-      prefix.push_back(token);
+      tokens.push_back(token);
     }
+    return tokens;
+  }
+
+  engine::picked_token pick(const open_slot& slot,
+                            const engine::step_item& item,
+                            std::int32_t position) {
     auto params = slot.start.sampling;
     if (position + 1 - slot.start.prompt_tokens >= params.min_tokens) {
       params.min_tokens = 0;
     }
-    return scored(options_.pick(prefix, params), params.logprobs);
+    return scored(options_.pick(prefix(item, position), params),
+                  params.logprobs);
   }
 
   /// Made-up but deterministic log-probabilities.

@@ -12,6 +12,7 @@
 
 #include "engine/checkpoint/checkpoint.hpp"
 #include "engine/models/model.hpp"
+#include "engine/models/op_points.hpp"
 
 namespace vouch::test {
 
@@ -59,7 +60,8 @@ class model_runner {
                      {&sequence, 1},
                      rows,
                      nullptr,
-                     {tapped_, taps_.data()}},
+                     {tapped_, taps_.data()},
+                     points_},
                     kv_, logits.data(), pool_);
     next_ += static_cast<std::int32_t>(tokens.size());
     return logits;
@@ -70,12 +72,17 @@ class model_runner {
   /// Those of the last step, [rows][layers * hidden size].
   const std::vector<float>& taps() const { return taps_; }
 
+  /// From now on steps show their ops; nullptr: no more.
+  void show(engine::op_points* points) { points_ = points; }
+
   /// Forgets the sequence.
   void restart() { next_ = 0; }
   /// Forgets the positions from `length` on.
   void truncate(std::int64_t length) {
     next_ = static_cast<std::int32_t>(length);
   }
+  const engine::kv_memory& kv() const { return kv_; }
+  const std::vector<std::int32_t>& table() const { return table_; }
   /// All of K and V, as stored.
   const std::vector<std::byte>& memory() const { return memory_; }
 
@@ -100,6 +107,7 @@ class model_runner {
   engine::kv_memory kv_;
   std::vector<std::int32_t> tapped_;
   std::vector<float> taps_;
+  engine::op_points* points_ = nullptr;
   std::int32_t next_ = 0;
 };
 
