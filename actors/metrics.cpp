@@ -157,6 +157,8 @@ struct metrics::impl {
               "all of them or on none: measured at the start, then learned.")
           .Register(*registry);
 
+  speculation_metrics speculation{*registry};
+
   mutable std::mutex mutex;
   // Guarded by mutex: what was published last, and what of it is counted.
   engine::scheduler_stats now;
@@ -277,6 +279,8 @@ void metrics::time_per_output_token(double seconds) {
   impl_->tpot.Observe(seconds);
 }
 void metrics::request_latency(double seconds) { impl_->e2e.Observe(seconds); }
+
+speculation_metrics& metrics::speculation() { return impl_->speculation; }
 
 std::string metrics::text() const {
   auto families = impl_->registry->Collect();

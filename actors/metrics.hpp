@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "actors/messages.hpp"
+#include "actors/speculation_metrics.hpp"
 #include "engine/executor/cost_model.hpp"
 #include "engine/schedule/scheduler.hpp"
 
@@ -52,6 +53,9 @@ class metrics {
   void inter_token_latency(double seconds);
   void time_per_output_token(double seconds);
   void request_latency(double seconds);
+
+  /// What drafting, verifying, the gate and its audit count.
+  speculation_metrics& speculation();
 
   /// Prometheus text exposition.
   std::string text() const;

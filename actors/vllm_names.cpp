@@ -31,13 +31,31 @@ constexpr alias aliases[] = {
     {"request_queue_time_seconds", "request_queue_time_seconds"},
     {"request_prefill_time_seconds", "request_prefill_time_seconds"},
     {"request_decode_time_seconds", "request_decode_time_seconds"},
+    {"speculation_rounds_total", "spec_decode_num_drafts_total"},
+    {"speculation_draft_tokens_total", "spec_decode_num_draft_tokens_total"},
+    {"speculation_accepted_tokens_total",
+     "spec_decode_num_accepted_tokens_total"},
+    {"speculation_accepted_tokens_per_pos_total",
+     "spec_decode_num_accepted_tokens_per_pos_total"},
 };
+
+/// Our blocks have a width; theirs are one number.
+void sum_widths(prometheus::MetricFamily& family) {
+  prometheus::ClientMetric sum;
+  for (const auto& metric : family.metric) {
+    sum.counter.value += metric.counter.value;
+  }
+  family.metric = {sum};
+}
 
 prometheus::MetricFamily renamed(const prometheus::MetricFamily& own,
                                  std::string_view name,
                                  const std::string& model_name) {
   auto family = own;
   family.name = "vllm:" + std::string{name};
+  if (name == "spec_decode_num_drafts_total") {
+    sum_widths(family);
+  }
   for (auto& metric : family.metric) {
     for (auto& label : metric.label) {
       if (label.name == "finish_reason") {

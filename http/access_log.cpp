@@ -16,6 +16,10 @@ void log_access(const access_record& record) {
         " prompt_tokens={} completion_tokens={} cached_tokens={}",
         record.prompt_tokens, record.completion_tokens, record.cached_tokens);
   }
+  if (record.drafted_tokens > 0) {
+    line += fmt::format(" drafted_tokens={} accepted_tokens={}",
+                        record.drafted_tokens, record.accepted_tokens);
+  }
   if (!record.cut.empty()) line += " cut=" + record.cut;
   spdlog::info("{}", line);
 }

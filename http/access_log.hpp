@@ -20,6 +20,9 @@ struct access_record {
   std::int64_t prompt_tokens = 0;
   std::int64_t completion_tokens = 0;
   std::int64_t cached_tokens = 0;
+  /// Drafts that were verified, and those that became text.
+  std::int64_t drafted_tokens = 0;
+  std::int64_t accepted_tokens = 0;
   /// Why the connection was cut, or empty.
   std::string cut;
 };

@@ -1,5 +1,6 @@
 #include "http/answer.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include <boost/json.hpp>
@@ -45,11 +46,15 @@ answer::answer(const generation_job& job, answer_stamp stamp,
       echo_top_{job.echo_top},
       prompt_top_{job.prompt_top},
       echo_{job.echo},
+      report_{std::any_of(
+          job.requests.begin(), job.requests.end(),
+          [](const auto& request) { return request.speculation.report; })},
       stamp_{std::move(stamp)},
       token_bytes_{std::move(token_bytes)},
       choices_(job.requests.size() * static_cast<std::size_t>(job.n)),
       waiting_{job.requests.size()},
-      running_{job.requests.size()} {
+      running_{job.requests.size()},
+      choices_running_{choices_.size()} {
   std::size_t index = 0;
   for (const auto& request : job.requests)
     progress_[request.id].index = index++;
@@ -60,7 +65,7 @@ answer::answer(const generation_job& job, answer_stamp stamp,
                                              : "text_completion"));
   chunk_begin_.pop_back();
   chunk_begin_ += ",\"choices\":[";
-  chunk_end_ = include_usage_ ? "],\"usage\":null}\n\n" : "]}\n\n";
+  chunk_end_ = include_usage_ ? ",\"usage\":null}\n\n" : "}\n\n";
 }
 
 void answer::apply(generation_event event) {
@@ -89,8 +94,10 @@ void answer::on(actors::tokens& event, progress& state) {
   completion_tokens_ += count;
   const auto index = state.index * static_cast<std::size_t>(n_) +
                      static_cast<std::size_t>(event.choice);
-  if (stream_) return stream_tokens(index, event);
   auto& into = choices_[index];
+  if (event.speculation) into.speculation = event.speculation;
+  if (!event.finish_reason.empty() && choices_running_ > 0) --choices_running_;
+  if (stream_) return stream_tokens(index, event);
   into.text += event.text;
   if (!event.finish_reason.empty()) into.finish_reason = event.finish_reason;
   if (!event.stop_reason.empty()) into.stop_reason = event.stop_reason;
@@ -133,14 +140,32 @@ json::object answer::usage() const {
   result["completion_tokens"] = completion_tokens_;
   result["total_tokens"] = prompt_tokens_ + completion_tokens_;
   result["prompt_tokens_details"] = {{"cached_tokens", cached_tokens_}};
-  result["completion_tokens_details"] = {{"accepted_prediction_tokens", 0},
-                                         {"rejected_prediction_tokens", 0}};
+  const auto drafts = merged(reports());
+  result["completion_tokens_details"] = {
+      {"accepted_prediction_tokens", drafts.accepted},
+      {"rejected_prediction_tokens", drafts.rejected()}};
   return result;
 }
 
-void answer::add_chunk(const std::string& choice_json) {
+choice_reports answer::reports() const {
+  choice_reports out;
+  for (std::size_t i = 0; i < choices_.size(); ++i) {
+    if (choices_[i].speculation) out.emplace_back(i, &*choices_[i].speculation);
+  }
+  return out;
+}
+
+// Asked for, or the stream's header has promised more than was kept.
+bool answer::shows_report() const {
+  return report_ || (stream_ && receipt_.vouched && !final_receipt().vouched);
+}
+
+void answer::add_chunk(const std::string& choice_json,
+                       const std::string& more) {
   out_ += chunk_begin_;
   out_ += choice_json;
+  out_ += ']';
+  out_ += more;
   out_ += chunk_end_;
 }
 
@@ -177,7 +202,7 @@ void answer::add_text(std::size_t index, const std::string& text) {
   out_ += chat ? ",\"delta\":{\"content\":" : ",\"text\":";
   out_ += json::serialize(json::string_view{text.data(), text.size()});
   if (chat) out_ += '}';
-  out_ += ",\"logprobs\":null,\"finish_reason\":null}";
+  out_ += ",\"logprobs\":null,\"finish_reason\":null}]";
   out_ += chunk_end_;
 }
 
@@ -187,6 +212,11 @@ void answer::stream_tokens(std::size_t index, const actors::tokens& event) {
   const bool last = !event.finish_reason.empty();
   const bool chat = kind_ == generation_kind::chat;
   const bool content = !event.text.empty() || !tokens.empty();
+  std::string report;
+  if (last && choices_running_ == 0 && !include_usage_ && shows_report()) {
+    report = ",\"speculation\":" +
+             json::serialize(report_object(receipt_, reports()));
+  }
   if (!content && !last) return;
   if (tokens.empty() && !last) return add_text(index, event.text);
   auto choice_start = [&] {
@@ -213,7 +243,7 @@ void answer::stream_tokens(std::size_t index, const actors::tokens& event) {
       choice["finish_reason"] = event.finish_reason;
       add_stop_reason(choice, event.stop_reason, event.stop_token);
     }
-    add_chunk(json::serialize(choice));
+    add_chunk(json::serialize(choice), chat ? std::string{} : report);
   }
   if (chat && last) {
     auto choice = choice_start();
@@ -221,7 +251,7 @@ void answer::stream_tokens(std::size_t index, const actors::tokens& event) {
     choice["logprobs"] = nullptr;
     choice["finish_reason"] = event.finish_reason;
     add_stop_reason(choice, event.stop_reason, event.stop_token);
-    add_chunk(json::serialize(choice));
+    add_chunk(json::serialize(choice), report);
   }
 }
 
@@ -233,6 +263,8 @@ void answer::stream_end() {
                                                : "text_completion");
     chunk["choices"] = json::array{};
     chunk["usage"] = usage();
+    if (shows_report())
+      chunk["speculation"] = report_object(receipt_, reports());
     out_ += sse_event(json::serialize(chunk));
   }
   out_ += sse_event("[DONE]");
@@ -282,6 +314,8 @@ std::string answer::body() const {
   result["choices"] = std::move(choices);
   result["usage"] = usage();
   result["seed"] = seed_;
+  if (shows_report())
+    result["speculation"] = report_object(receipt_, reports());
   if (prompt_logprobs_ && chat)
     result["prompt_logprobs"] = prompt_logprobs(
         likeliest(choices_.front().prompt, prompt_top_), token_bytes_);

@@ -11,6 +11,7 @@
 #include "actors/messages.hpp"
 #include "http/error.hpp"
 #include "http/logprobs.hpp"
+#include "http/receipt.hpp"
 #include "http/schema.hpp"
 
 namespace vouch::http {
@@ -60,6 +61,15 @@ class answer {
   std::int64_t prompt_tokens() const { return prompt_tokens_; }
   std::int64_t completion_tokens() const { return completion_tokens_; }
   std::int64_t cached_tokens() const { return cached_tokens_; }
+  /// Drafts that were verified, and those that became text.
+  std::int64_t drafted_tokens() const { return merged(reports()).drafted; }
+  std::int64_t accepted_tokens() const { return merged(reports()).accepted; }
+
+  /// What stands behind the bytes as the answer begins; a stream's header has
+  /// said it then.
+  void begin(receipt at_start) { receipt_ = std::move(at_start); }
+  /// What stood behind them, once done.
+  receipt final_receipt() const { return settled(receipt_, reports()); }
 
  private:
   struct choice {
@@ -70,6 +80,7 @@ class answer {
     std::vector<actors::token_info> prompt;
     std::vector<actors::token_info> emitted;
     std::size_t offset = 0;
+    std::optional<engine::speculation_report> speculation;
   };
   struct progress {
     std::size_t index = 0;
@@ -86,10 +97,12 @@ class answer {
   void stream_roles();
   void stream_tokens(std::size_t index, const actors::tokens& event);
   void stream_end();
-  void add_chunk(const std::string& choice_json);
+  void add_chunk(const std::string& choice_json, const std::string& more = {});
   void add_text(std::size_t index, const std::string& text);
   boost::json::object stamped(std::string_view object) const;
   boost::json::object usage() const;
+  choice_reports reports() const;
+  bool shows_report() const;
   boost::json::object choice_object(std::size_t index) const;
   std::vector<actors::token_info> shown_tokens(const actors::tokens&) const;
 
@@ -102,6 +115,8 @@ class answer {
   std::size_t echo_top_;
   std::size_t prompt_top_;
   bool echo_;
+  bool report_;
+  receipt receipt_;
   answer_stamp stamp_;
   /// What every chunk of a stream begins and ends with, around its choice.
   std::string chunk_begin_;
@@ -112,6 +127,7 @@ class answer {
   std::vector<choice> choices_;
   std::size_t waiting_ = 0;
   std::size_t running_ = 0;
+  std::size_t choices_running_ = 0;
   std::string out_;
   std::optional<api_error> error_;
   bool cancelled_ = false;

@@ -110,6 +110,7 @@ class runtime_backend : public backend {
                                    job.add_generation_prompt);
   }
   std::string metrics() const override { return runtime_.metrics(); }
+  receipt current_receipt() const override { return {}; }
 
  private:
   caf::actor_system& system_;

@@ -124,6 +124,7 @@ void session::start_generation(generation_start start) {
       [side = context_.model_side.get()](engine::token_id token) {
         return side->token_bytes(token);
       });
+  now_.generated->begin(context_.model_side->current_receipt());
   const std::weak_ptr<session> weak = self();
   strand_sink sink{
       context_.io, executor(),
@@ -152,6 +153,8 @@ void session::on_event(std::uint64_t number, generation_event event) {
   response.body = generated.body();
   response.headers.emplace_back("x-vouch-seed",
                                 std::to_string(generated.seed()));
+  response.headers.emplace_back("x-vouch-receipt",
+                                header_value(generated.final_receipt()));
   respond(response);
 }
 
@@ -171,7 +174,10 @@ void session::write_stream() {
   if (!generated.started()) return;
   std::string bytes;
   if (!std::exchange(now_.head_queued, true)) {
-    bytes = stream_head({{"x-vouch-seed", std::to_string(generated.seed())}},
+    const auto at_start = context_.model_side->current_receipt();
+    generated.begin(at_start);
+    bytes = stream_head({{"x-vouch-seed", std::to_string(generated.seed())},
+                         {"x-vouch-receipt", header_value(at_start)}},
                         now_.record.request_id, now_.how);
     if (now_.how.minor_version == 0) now_.how.keep_alive = false;
   }
@@ -280,6 +286,8 @@ void session::log() {
     record.prompt_tokens = now_.generated->prompt_tokens();
     record.completion_tokens = now_.generated->completion_tokens();
     record.cached_tokens = now_.generated->cached_tokens();
+    record.drafted_tokens = now_.generated->drafted_tokens();
+    record.accepted_tokens = now_.generated->accepted_tokens();
   }
   context_.responses.add(record.status);
   log_access(record);

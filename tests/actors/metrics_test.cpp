@@ -35,8 +35,66 @@ TEST(Metrics, AllNamesAreThereFromTheStart) {
         "vouch_request_queue_time_seconds_bucket",
         "vouch_request_prefill_time_seconds_bucket",
         "vouch_request_decode_time_seconds_bucket",
-        "vouch_step_rows_bucket"}) {
+        "vouch_step_rows_bucket",
+        "vouch_speculation_draft_tokens_total ",
+        "vouch_speculation_accepted_tokens_total ",
+        "vouch_speculation_emitted_tokens_total ",
+        "vouch_draft_seconds_total "}) {
     EXPECT_NE(text.find(std::string{"\n"} + name), std::string::npos) << name;
+  }
+}
+
+TEST(Metrics, CountsDeclinesByEveryReasonFromTheStart) {
+  metrics counted;
+  counted.speculation().declined(engine::decline_reason::unprofitable);
+  const auto text = counted.text();
+  for (const char* line :
+       {"no_drafter\"} 0\n", "drafter_mismatch\"} 0\n", "gate_diverges\"} 0\n",
+        "gate_not_run\"} 0\n", "gate_tripped\"} 0\n", "request_opt_out\"} 0\n",
+        "load\"} 0\n", "unprofitable\"} 1\n", "unsupported_sampling\"} 0\n"}) {
+    EXPECT_NE(
+        text.find(std::string{"\nvouch_speculation_declines_total{reason=\""} +
+                  line),
+        std::string::npos)
+        << line;
+  }
+}
+
+engine::round_outcome outcome(int accepted_emitted, std::size_t emitted) {
+  engine::round_outcome out;
+  out.accepted = accepted_emitted;
+  out.accepted_emitted = accepted_emitted;
+  out.emitted.resize(emitted);
+  return out;
+}
+
+TEST(Metrics, CountsRounds) {
+  metrics counted;
+  counted.set_build_info("1", "cpu", "f", "smol");
+  counted.use_vllm_names(true);
+  counted.speculation().round(3, outcome(2, 3));
+  counted.speculation().round(3, outcome(0, 1));
+  counted.speculation().round(7, outcome(1, 1));  // cut behind the draft
+  counted.speculation().drafted(0.25);
+  counted.speculation().drafted(0.5);
+  const auto text = counted.text();
+  const std::string labels = "model_name=\"smol\",engine=\"0\"} ";
+  const std::vector<std::string> lines{
+      "vouch_speculation_rounds_total{width=\"4\"} 2\n",
+      "vouch_speculation_rounds_total{width=\"8\"} 1\n",
+      "vouch_speculation_draft_tokens_total 13\n",
+      "vouch_speculation_accepted_tokens_total 3\n",
+      "vouch_speculation_emitted_tokens_total 5\n",
+      "vouch_speculation_accepted_tokens_per_pos_total{position=\"0\"} 2\n",
+      "vouch_speculation_accepted_tokens_per_pos_total{position=\"1\"} 1\n",
+      "vouch_draft_seconds_total 0.75\n",
+      "vllm:spec_decode_num_drafts_total{" + labels + "3\n",
+      "vllm:spec_decode_num_draft_tokens_total{" + labels + "13\n",
+      "vllm:spec_decode_num_accepted_tokens_total{" + labels + "3\n",
+      "vllm:spec_decode_num_accepted_tokens_per_pos_total{position=\"1\"," +
+          labels + "1\n"};
+  for (const auto& line : lines) {
+    EXPECT_NE(text.find("\n" + line), std::string::npos) << line << text;
   }
 }
 

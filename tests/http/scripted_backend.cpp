@@ -24,12 +24,14 @@ void scripted_generation::start() {
     sink(actors::started{request.id, 4, request.sampling.seed, 16});
 }
 
-void scripted_generation::text(const std::string& piece,
-                               const std::string& finish) {
+void scripted_generation::text(
+    const std::string& piece, const std::string& finish,
+    std::optional<engine::speculation_report> report) {
   actors::tokens event;
   event.id = requests[0].id;
   event.text = piece;
   event.finish_reason = finish;
+  event.speculation = std::move(report);
   sink(event);
 }
 
@@ -99,6 +101,16 @@ std::shared_ptr<scripted_generation> scripted_backend::wait_for(
                       [&] { return all_.size() > number; }))
     throw std::runtime_error{"nothing was submitted"};
   return all_[number];
+}
+
+http::receipt scripted_backend::current_receipt() const {
+  const std::lock_guard lock{mutex_};
+  return receipt_;
+}
+
+void scripted_backend::set_receipt(http::receipt now) {
+  const std::lock_guard lock{mutex_};
+  receipt_ = std::move(now);
 }
 
 std::size_t scripted_backend::submitted() const {

@@ -4,6 +4,7 @@
 #include <condition_variable>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -19,7 +20,8 @@ struct scripted_generation {
   std::atomic<bool> let_go{false};
 
   void start();
-  void text(const std::string& piece, const std::string& finish = {});
+  void text(const std::string& piece, const std::string& finish = {},
+            std::optional<engine::speculation_report> report = {});
   void finish();
   void fail(actors::failure kind, const std::string& message);
 };
@@ -50,13 +52,16 @@ class scripted_backend : public http::backend {
   std::string token_bytes(engine::token_id token) const override;
   std::string apply_template(const http::template_job& job) const override;
   std::string metrics() const override { return "vouch_up 1\n"; }
+  http::receipt current_receipt() const override;
 
   /// Waits for the generation with this number (from 0).
   std::shared_ptr<scripted_generation> wait_for(std::size_t number);
   std::size_t submitted() const;
+  void set_receipt(http::receipt now);
 
  private:
   mutable std::mutex mutex_;
+  http::receipt receipt_;
   std::condition_variable more_;
   std::vector<std::shared_ptr<scripted_generation>> all_;
 };

@@ -156,6 +156,38 @@ TEST_F(session_test, many_prompts_share_one_answer_and_one_seed) {
             std::to_string(item->requests[0].sampling.seed));
 }
 
+TEST_F(session_test, answers_say_what_stands_behind_them) {
+  serve();
+  receipt vouched;
+  vouched.verdict = "equal";
+  vouched.vouched = true;
+  vouched.scope = "00ff";
+  vouched.audit = true;
+  side->set_receipt(vouched);
+  engine::speculation_report tripped;
+  tripped.verdict = "tripped";
+  tripped.scope = "00ff";
+  std::size_t number = 0;
+  const auto ask = [&](const std::string& body) {
+    raw_client client{port};
+    client.send(post("/v1/completions", body));
+    const auto item = side->wait_for(number++);
+    item->start();
+    item->text("x", "stop", tripped);
+    item->finish();
+    return client.read();
+  };
+  // A whole answer tells how it ended; a stream, what was in force.
+  EXPECT_EQ(ask(hello)->headers.at("x-vouch-receipt"),
+            "verdict=tripped; vouched=no; scope=00ff; audit=on; audited=0");
+  const auto stream = ask(hello_stream);
+  EXPECT_EQ(stream->headers.at("x-vouch-receipt"),
+            "verdict=equal; vouched=yes; scope=00ff; audit=on");
+  EXPECT_NE(stream->body.find(R"("speculation":{"verdict":"tripped")"),
+            std::string::npos)
+      << stream->body;
+}
+
 TEST_F(session_test, serves_a_port_once) {
   serve();
   settings.server.port = port;
