@@ -64,7 +64,16 @@ class request_test : public testing::Test {
     while (events_->all()["a"].starts == 0) {
       std::this_thread::sleep_for(std::chrono::milliseconds{1});
     }
-    send({update_of(1, "all"), update_of(2, "b")});
+    auto first = update_of(1, "all");
+    first.speculation = reported(3, 2);
+    send({std::move(first), update_of(2, "b")});
+  }
+  /// One round of `drafts` drafts.
+  static engine::speculation_report reported(int drafts, int emitted) {
+    engine::speculation_report report;
+    report.verdict = "equal";
+    report.count_round(drafts + 1, emitted);
+    return report;
   }
   void TearDown() override {
     for (const auto& actor : {caf::actor_cast<caf::actor>(client_),
@@ -136,6 +145,24 @@ TEST_F(request_test, AChoiceThatRunsFailsTheRequest) {
   const auto seen = events_->wait("a");
   EXPECT_EQ(seen.error.kind, failure::internal);
   EXPECT_EQ(seen.error.message, "row 3 had a NaN");
+}
+
+// Also of the choice that ended by its text: what was said last holds.
+TEST_F(request_test, TheClientIsToldWhatSpeculationDid) {
+  auto last = ended(2, engine::finish_reason::stop);
+  last.speculation = reported(7, 4);
+  send({std::move(last)});
+  const auto seen = events_->wait("a");
+  ASSERT_FALSE(seen.failed) << seen.error.message;
+  const auto& first = seen.choices.at(0).speculation;
+  const auto& second = seen.choices.at(1).speculation;
+  ASSERT_TRUE(first && second);
+  EXPECT_EQ(first->drafted, 3);
+  EXPECT_EQ(second->verdict, "equal");
+  EXPECT_EQ(second->width, 8);
+  EXPECT_EQ(second->rejected(), 3);
+  EXPECT_EQ(seen.end.accepted_drafts, 6);
+  EXPECT_EQ(seen.end.rejected_drafts, 4);
 }
 
 TEST_F(request_test, NothingHoldsARequestThatHasFinished) {

@@ -33,6 +33,7 @@ void transcript::add(const actors::tokens& event) {
   choice.finish_reason = event.finish_reason;
   choice.stop_reason = event.stop_reason;
   choice.stop_token = event.stop_token;
+  choice.speculation = event.speculation;
   changed_.notify_all();
 }
 

@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -32,6 +33,7 @@ struct outcome {
     std::string finish_reason;
     std::string stop_reason;
     engine::token_id stop_token = -1;
+    std::optional<engine::speculation_report> speculation;
     std::vector<engine::token_id> ids() const;
   };
   std::map<int, choice> choices;
