@@ -220,6 +220,7 @@ submission make_submission(const generation_request& request,
     start.prompt_logprobs = i == 0 && prepared.prompt_logprobs >= 0;
     start.priority = request.priority;
     start.tenant = request.tenant;
+    start.speculate = request.speculation.enabled;
   }
   return out;
 }

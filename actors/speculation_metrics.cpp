@@ -69,10 +69,12 @@ speculation_metrics::speculation_metrics(prometheus::Registry& registry)
 
 speculation_metrics::~speculation_metrics() = default;
 
-void speculation_metrics::round(std::int64_t drafts,
-                                const engine::round_outcome& outcome) {
-  impl_->rounds.Add({{"width", std::to_string(drafts + 1)}}).Increment();
-  impl_->drafts.Increment(static_cast<double>(drafts));
+void speculation_metrics::round(const engine::round_report& report) {
+  if (report.drafts.empty()) return;
+  const auto& outcome = report.outcome;
+  impl_->rounds.Add({{"width", std::to_string(report.drafts.size() + 1)}})
+      .Increment();
+  impl_->drafts.Increment(static_cast<double>(report.drafts.size()));
   impl_->accepted.Increment(outcome.accepted_emitted);
   impl_->emitted.Increment(static_cast<double>(outcome.emitted.size()));
   for (int i = 0; i < outcome.accepted_emitted; ++i) {

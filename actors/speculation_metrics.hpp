@@ -1,10 +1,9 @@
 #pragma once
 
-#include <cstdint>
 #include <memory>
 
+#include "engine/schedule/burst.hpp"
 #include "engine/speculation/decline.hpp"
-#include "engine/speculation/round.hpp"
 
 namespace prometheus {
 class Registry;
@@ -21,8 +20,8 @@ class speculation_metrics {
   speculation_metrics(const speculation_metrics&) = delete;
   speculation_metrics& operator=(const speculation_metrics&) = delete;
 
-  /// A verify block with `drafts` drafts, at least one, was settled.
-  void round(std::int64_t drafts, const engine::round_outcome& outcome);
+  /// A verify block was settled; a classic step (no drafts) is not counted.
+  void round(const engine::round_report& report);
   /// A request, or a round of one, goes on classically.
   void declined(engine::decline_reason reason);
   /// The drafter ran so long.

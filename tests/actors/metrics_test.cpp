@@ -60,21 +60,24 @@ TEST(Metrics, CountsDeclinesByEveryReasonFromTheStart) {
   }
 }
 
-engine::round_outcome outcome(int accepted_emitted, std::size_t emitted) {
-  engine::round_outcome out;
-  out.accepted = accepted_emitted;
-  out.accepted_emitted = accepted_emitted;
-  out.emitted.resize(emitted);
-  return out;
+engine::round_report round_of(std::size_t drafts, int accepted_emitted,
+                              std::size_t emitted) {
+  engine::round_report report;
+  report.drafts.resize(drafts);
+  report.outcome.accepted = accepted_emitted;
+  report.outcome.accepted_emitted = accepted_emitted;
+  report.outcome.emitted.resize(emitted);
+  return report;
 }
 
 TEST(Metrics, CountsRounds) {
   metrics counted;
   counted.set_build_info("1", "cpu", "f", "smol");
   counted.use_vllm_names(true);
-  counted.speculation().round(3, outcome(2, 3));
-  counted.speculation().round(3, outcome(0, 1));
-  counted.speculation().round(7, outcome(1, 1));  // cut behind the draft
+  counted.speculation().round(round_of(3, 2, 3));
+  counted.speculation().round(round_of(3, 0, 1));
+  counted.speculation().round(round_of(7, 1, 1));  // cut behind the draft
+  counted.speculation().round(round_of(0, 0, 1));  // classic
   counted.speculation().drafted(0.25);
   counted.speculation().drafted(0.5);
   const auto text = counted.text();

@@ -201,6 +201,12 @@ TEST(Prepare, ChoicesDifferInTheirIndexAlone) {
     EXPECT_EQ(batch.choices[i].prompt, batch.choices[0].prompt);
     EXPECT_EQ(batch.choices[i].stop_strings, request.stop);
     EXPECT_EQ(batch.choices[i].prompt_logprobs, i == 0);
+    EXPECT_TRUE(batch.choices[i].speculate);
+  }
+  request.speculation.enabled = false;
+  for (const auto& choice :
+       make_submission(request, prepare(request, *served)).choices) {
+    EXPECT_FALSE(choice.speculate);
   }
 }
 
