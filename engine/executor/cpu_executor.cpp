@@ -102,7 +102,7 @@ class cpu_executor final : public executor {
 
   void open(slot_start start) override {
     push([start = std::move(start)](step_runner& runner) mutable {
-      runner.slots().open(std::move(start));
+      runner.open(std::move(start));
     });
   }
 
@@ -113,7 +113,7 @@ class cpu_executor final : public executor {
   }
 
   void release(slot_id slot) override {
-    push([slot](step_runner& runner) { runner.slots().release(slot); });
+    push([slot](step_runner& runner) { runner.release(slot); });
   }
 
   void submit(step work, completion done) override {
@@ -136,6 +136,19 @@ class cpu_executor final : public executor {
       result.error = "step " + std::to_string(work.id) +
                      ": its result could not be delivered: " + why;
       done(std::move(result));
+    });
+  }
+
+  void draft(draft_batch work, draft_completion done) override {
+    push([work = std::move(work), done = std::move(done)](step_runner& runner) {
+      try {
+        done(runner.draft(work));
+        return;
+      } catch (const std::exception& error) {
+        done({work.id, {}, std::string{"not delivered: "} + error.what(), 0});
+      } catch (...) {
+        done({work.id, {}, "not delivered: unknown exception", 0});
+      }
     });
   }
 

@@ -8,12 +8,15 @@
 #include <string>
 #include <vector>
 
+#include "engine/executor/draft_batch.hpp"
 #include "engine/executor/step.hpp"
 #include "engine/faults/fault_plan.hpp"
 #include "engine/models/model.hpp"
 #include "engine/models/op_points.hpp"
 
 namespace vouch::engine {
+
+class device_drafter;
 
 /// What the scheduler must know about the device's memory.
 struct executor_limits {
@@ -32,6 +35,9 @@ struct slot_start {
   slot_id slot = -1;
   sampling_params sampling;
   std::int32_t prompt_tokens = 0;
+  /// The drafter, where there is one, keeps a context for it from its first
+  /// row on.
+  bool drafts = true;
 };
 
 /// Positions from ... to - 1 of a sequence's KV.
@@ -92,6 +98,14 @@ class executor {
   /// once more, with an error.
   virtual void submit(step work, completion done) = 0;
 
+  /// Asks the drafter that runs on this device for proposals, in order with the
+  /// steps: it has seen those submitted before. `done` is called once, on a
+  /// thread of the executor's (here, by an executor that has none); what went
+  /// wrong is in the result, and no step suffers from it. When `done` throws it
+  /// is called once more, with an error.
+  using draft_completion = std::function<void(draft_result)>;
+  virtual void draft(draft_batch work, draft_completion done);
+
   /// Copies the stored K and V bytes of one position, all layers, for tests
   /// and for the gate; waits for submitted steps first.
   virtual std::vector<std::byte> read_kv(const std::vector<block_id>& blocks,
@@ -137,6 +151,8 @@ struct cpu_executor_options {
   bool profile = false;
   /// Planted from the first step on, for tests of what must find them.
   std::shared_ptr<const fault_plan> faults;
+  /// Keeps contexts beside the steps and drafts between them; may be nullptr.
+  std::shared_ptr<device_drafter> drafter;
 };
 
 /// Runs `weights` on this machine's cores, with a thread of its own that takes

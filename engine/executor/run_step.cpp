@@ -16,6 +16,15 @@ std::future<step_result> submit(executor& device, step work) {
   return result;
 }
 
+draft_result run_draft(executor& device, draft_batch work) {
+  auto promise = std::make_shared<std::promise<draft_result>>();
+  auto result = promise->get_future();
+  device.draft(std::move(work), [promise](draft_result done) {
+    promise->set_value(std::move(done));
+  });
+  return result.get();
+}
+
 step_result run_step(executor& device, step work) {
   return submit(device, std::move(work)).get();
 }

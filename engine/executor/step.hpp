@@ -106,6 +106,8 @@ struct step_result {
   std::string error;
   /// Wall time of the step on its device.
   double seconds = 0.0;
+  /// Of these, what the drafter's contexts took.
+  double drafter_seconds = 0.0;
   /// Where it went; all zero unless the executor was told to profile.
   step_profile profile;
   /// Rows that a planted fault changed.

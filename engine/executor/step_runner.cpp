@@ -40,6 +40,7 @@ step_runner::step_runner(std::shared_ptr<model> weights,
       kv_{layout_of(weights_->config(), options.kv_type),
           weights_->config().layers, limits.blocks},
       slots_{limits.slots},
+      drafting_{options.drafter, *weights_, limits.slots},
       profile_{options.profile},
       points_{options.faults} {}
 
@@ -58,6 +59,25 @@ kv_hashes step_runner::hash_kv(const kv_range& range) {
     result.error = error.what();
   }
   return result;
+}
+
+void step_runner::open(slot_start start) {
+  const slot_id slot = start.slot;
+  if (start.drafts) {
+    drafting_.open(slot);
+  } else {
+    drafting_.release(slot);
+  }
+  slots_.open(std::move(start));
+}
+
+void step_runner::release(slot_id slot) {
+  drafting_.release(slot);
+  slots_.release(slot);
+}
+
+draft_result step_runner::draft(const draft_batch& work) {
+  return drafting_.draft(work, slots_, *weights_, pool_);
 }
 
 step_result step_runner::run(const step& work) {
@@ -110,14 +130,11 @@ void step_runner::compute(const step& work, step_result& result) {
     logits_.resize(logits_rows_.size() * vocab);
   }
   auto* const profile = profile_ ? &result.profile : nullptr;
-  weights_->forward({tokens_,
-                     positions_,
-                     sequences_,
-                     logits_indexes_,
-                     profile,
-                     {},
-                     points_.ready()},
+  weights_->forward({tokens_, positions_, sequences_, logits_indexes_, profile,
+                     drafting_.taps_for(work, tokens_.size()), points_.ready()},
                     kv_.memory(), logits_.data(), pool_);
+  result.drafter_seconds =
+      drafting_.after_step(work, result, sequences_, tokens_, slots_, pool_);
   if (observer_) {
     for (std::size_t i = 0; i < logits_rows_.size(); ++i) {
       const auto& item = work.items[logits_rows_[i].item];

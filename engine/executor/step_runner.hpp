@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/executor/drafter_host.hpp"
 #include "engine/executor/executor.hpp"
 #include "engine/executor/kv_arena.hpp"
 #include "engine/executor/slot_table.hpp"
@@ -22,6 +23,8 @@ class step_runner {
               const executor_limits& limits);
 
   slot_table& slots() { return slots_; }
+  void open(slot_start start);
+  void release(slot_id slot);
   const kv_arena& kv() const { return kv_; }
   step_points& points() { return points_; }
   void observe_logits(executor::logits_observer observer);
@@ -35,6 +38,7 @@ class step_runner {
 
   /// What goes wrong is in the result.
   step_result run(const step& work);
+  draft_result draft(const draft_batch& work);
 
  private:
   /// A row that has logits, and what is to be made of them.
@@ -64,6 +68,7 @@ class step_runner {
   kernels::thread_pool pool_;
   kv_arena kv_;
   slot_table slots_;
+  drafter_host drafting_;
   bool profile_;
   step_points points_;
   executor::logits_observer observer_;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 #include <stdexcept>
 #include <utility>
 
@@ -21,6 +20,7 @@ namespace vouch::engine {
 
 /// One call's rows between the operations; grown as needed, and kept.
 struct dflash::scratch {
+  std::vector<float> taps;              // [R][T] of many sequences
   std::vector<float> hidden;            // [R][H] the residual stream
   std::vector<float> normed;            // [R][H]
   std::vector<float> mixed;             // [R][H] normed, convolved
@@ -93,33 +93,67 @@ std::span<const float> dflash::logits() const { return scratch_->logits; }
 
 // --------------------------------------------------------------- context
 
-/// c = norm(fc(taps)); key(c), value(c) of every layer
 void dflash::append(dflash_context& context, const float* taps,
                     std::int64_t rows, kernels::thread_pool& pool) {
+  const context_rows part{&context, taps, rows};
+  append({&part, 1}, pool);
+}
+
+void dflash::append(std::span<const context_rows> parts,
+                    kernels::thread_pool& pool) {
+  for (const auto& part : parts) part.context->reserve(part.rows);
+  std::vector<context_rows> pieces;
+  std::int64_t rows = 0;
+  const auto flush = [&] {
+    if (rows > 0) append_chunk(pieces, rows, pool);
+    pieces.clear();
+    rows = 0;
+  };
+  for (const auto& part : parts) {
+    for (std::int64_t at = 0; at < part.rows;) {
+      const auto count = std::min(append_rows - rows, part.rows - at);
+      pieces.push_back({part.context,
+                        part.taps + at * weights_.tap_projection.weight.in(),
+                        count});
+      rows += count;
+      at += count;
+      if (rows == append_rows) flush();
+    }
+  }
+  flush();
+}
+
+/// c = norm(fc(taps)); key(c), value(c) of every layer
+void dflash::append_chunk(std::span<const context_rows> pieces,
+                          std::int64_t rows, kernels::thread_pool& pool) {
   auto& s = *scratch_;
   const auto hidden = config_.shape.hidden_size;
   const auto& fc = weights_.tap_projection;
-  context.reserve(rows);
-  for (std::int64_t at = 0; at < rows; at += append_rows) {
-    const auto count = std::min(append_rows, rows - at);
-    float* projected = room(s.projected, count, hidden);
-    s.activations.assign(taps + at * fc.weight.in(), count, fc.weight.in(),
-                         quantized({&fc}), pool);
-    apply(fc, s.activations, projected, pool);
-    float* normed = room(s.normed, count, hidden);
-    kernels::rms_norm(projected, weights_.tap_norm.data(),
-                      config_.shape.rms_norm_eps, count, hidden, normed);
-    for (std::int32_t i = 0; i < config_.shape.layers; ++i) {
-      const auto& layer = weights_.layers[static_cast<std::size_t>(i)];
-      s.activations.assign(normed, count, hidden,
-                           quantized({&layer.key, &layer.value}), pool);
-      store(context, i, context.rows(), count, pool);
+  const auto width = fc.weight.in();
+  const float* taps = pieces.front().taps;
+  if (pieces.size() > 1) {
+    float* next = room(s.taps, rows, width);
+    taps = next;
+    for (const auto& piece : pieces) {
+      next = std::copy_n(piece.taps, piece.rows * width, next);
     }
-    context.commit(count);
   }
+  float* projected = room(s.projected, rows, hidden);
+  s.activations.assign(taps, rows, width, quantized({&fc}), pool);
+  apply(fc, s.activations, projected, pool);
+  float* normed = room(s.normed, rows, hidden);
+  kernels::rms_norm(projected, weights_.tap_norm.data(),
+                    config_.shape.rms_norm_eps, rows, hidden, normed);
+  for (std::int32_t i = 0; i < config_.shape.layers; ++i) {
+    const auto& layer = weights_.layers[static_cast<std::size_t>(i)];
+    s.activations.assign(normed, rows, hidden,
+                         quantized({&layer.key, &layer.value}), pool);
+    store(pieces, i, rows, pool);
+  }
+  for (const auto& piece : pieces) piece.context->commit(piece.rows);
 }
 
-void dflash::store(dflash_context& context, std::int32_t index, std::int64_t at,
+void dflash::store(std::span<const context_rows> pieces, std::int32_t index,
                    std::int64_t rows, kernels::thread_pool& pool) {
   auto& s = *scratch_;
   const auto& shape = config_.shape;
@@ -136,22 +170,34 @@ void dflash::store(dflash_context& context, std::int32_t index, std::int64_t at,
       value[i] *= config_.value_scale;
     }
   }
-  if (at + rows > s.rope.positions()) {
+  s.positions.clear();
+  std::int64_t end = 0;
+  for (const auto& piece : pieces) {
+    const auto at = piece.context->rows();
+    for (std::int64_t i = 0; i < piece.rows; ++i) {
+      s.positions.push_back(static_cast<std::int32_t>(at + i));
+    }
+    end = std::max(end, at + piece.rows);
+  }
+  if (end > s.rope.positions()) {
     auto rotated = shape;
     rotated.head_dim = config_.rotary_dimensions;
     s.rope = kernels::rope_table{
         rotated.inverse_frequencies(),
-        std::max<std::int64_t>({at + rows, 1024, 2 * s.rope.positions()}),
+        std::max<std::int64_t>({end, 1024, 2 * s.rope.positions()}),
         rotated.rope_attention_factor()};
   }
-  s.positions.resize(static_cast<std::size_t>(rows));
-  std::iota(s.positions.begin(), s.positions.end(),
-            static_cast<std::int32_t>(at));
   kernels::rope(key, width, rows, shape.kv_heads, shape.head_dim,
                 s.positions.data(), s.rope, pool);
-  const kernels::attention_rows stored{context.block_table(), 0, rows, at};
-  kernels::kv_write(context.layout(), context.layer(index), {&stored, 1}, key,
-                    value, width, pool);
+  std::int64_t first = 0;
+  for (const auto& piece : pieces) {
+    auto& context = *piece.context;
+    const kernels::attention_rows stored{context.block_table(), first,
+                                         piece.rows, context.rows()};
+    kernels::kv_write(context.layout(), context.layer(index), {&stored, 1}, key,
+                      value, width, pool);
+    first += piece.rows;
+  }
 }
 
 // ----------------------------------------------------------------- block
@@ -237,7 +283,8 @@ void dflash::attend(dflash_context& context, std::int32_t index,
                        pool);
   float* query = room(s.query, rows, width);
   apply(layer.query, s.activations, query, pool);
-  store(context, index, context.rows(), rows, pool);
+  const context_rows block{&context, nullptr, rows};
+  store({&block, 1}, index, rows, pool);
   kernels::rms_norm(query, layer.query_norm.data(), shape.rms_norm_eps,
                     rows * shape.heads, shape.head_dim, query);
   kernels::rope(query, width, rows, shape.heads, shape.head_dim,

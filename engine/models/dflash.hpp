@@ -48,6 +48,15 @@ class dflash {
   void append(dflash_context& context, const float* taps, std::int64_t rows,
               kernels::thread_pool& pool);
 
+  /// Rows for one of many contexts, no context twice.
+  struct context_rows {
+    dflash_context* context = nullptr;
+    const float* taps = nullptr;
+    std::int64_t rows = 0;
+  };
+  /// The same for many sequences, with their rows computed together.
+  void append(std::span<const context_rows> parts, kernels::thread_pool& pool);
+
   /// Up to `drafts` tokens (at most max_drafts()) to follow `anchor`, the last
   /// emitted token, which stands at context.end() and has no row yet. Fewer
   /// drafts are a narrower block, and so other drafts where rows see all of it.
@@ -70,9 +79,12 @@ class dflash {
                  kernels::thread_pool& pool);
   void make_logits(const float* normed, std::int64_t rows, model& target,
                    kernels::thread_pool& pool);
-  /// K and V of scratch's activations as rows `at` and on of the context.
-  void store(dflash_context& context, std::int32_t index, std::int64_t at,
+  /// K and V of scratch's activations as the rows behind the contexts' last
+  /// ones; `pieces` have no taps here.
+  void store(std::span<const context_rows> pieces, std::int32_t index,
              std::int64_t rows, kernels::thread_pool& pool);
+  void append_chunk(std::span<const context_rows> pieces, std::int64_t rows,
+                    kernels::thread_pool& pool);
 
   std::shared_ptr<const dflash_files> files_;
   dflash_config config_;

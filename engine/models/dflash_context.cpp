@@ -1,5 +1,6 @@
 #include "engine/models/dflash_context.hpp"
 
+#include <algorithm>
 #include <numeric>
 #include <stdexcept>
 #include <string>
@@ -20,6 +21,20 @@ void dflash_context::truncate(std::int64_t end) {
                             std::to_string(this->end())};
   }
   rows_ = end - first_;
+}
+
+dflash_context dflash_context::prefix(std::int64_t end) const {
+  dflash_context copy{layout_, static_cast<std::int32_t>(layers_.size()),
+                      first_};
+  if (end > first_) copy.reserve(end - first_);
+  const auto used = std::min(copy.table_.size(), table_.size());
+  for (std::size_t i = 0; i < layers_.size(); ++i) {
+    std::copy_n(layers_[i].begin(), used * layout_.block_bytes(),
+                copy.layers_[i].begin());
+  }
+  copy.rows_ = rows_;
+  copy.truncate(end);
+  return copy;
 }
 
 std::size_t dflash_context::bytes() const {

@@ -29,7 +29,13 @@ class dflash_context {
   /// std::out_of_range unless first_position() <= end <= this->end().
   void truncate(std::int64_t end);
 
+  /// A copy of the positions before `end`. Throws like truncate.
+  dflash_context prefix(std::int64_t end) const;
+
   const kernels::kv_layout& layout() const { return layout_; }
+  std::int32_t layers() const {
+    return static_cast<std::int32_t>(layers_.size());
+  }
   /// Bytes held.
   std::size_t bytes() const;
 

@@ -84,15 +84,21 @@ class drafter {
   }
 };
 
-/// A drafter, or why there is none. Loading never fails a server: it serves
-/// classically and reports the decline.
-struct drafter_load {
-  std::shared_ptr<const drafter> loaded;
-  std::optional<decline> declined;
-};
+class device_drafter;
 
-/// By its configured name: "lookup"; "" and "none" decline with no_drafter, a
-/// name that is none with drafter_mismatch. `vocabulary` is the target's.
-drafter_load load_drafter(const std::string& name, token_id vocabulary);
+/// A drafter, or why there is none. Loading never fails a server: it serves
+/// classically and reports the decline. One of the three is set; what makes it
+/// is engine/drafters/load_drafter.hpp.
+struct drafter_load {
+  /// One that needs no device: whoever plans steps calls it.
+  std::shared_ptr<const drafter> loaded = {};
+  std::optional<decline> declined = {};
+  /// One that runs a model: the executor's (cpu_executor_options::drafter).
+  std::shared_ptr<device_drafter> device = {};
+  /// For logs.
+  std::string description = {};
+  /// Of its weights, for the gate's scope; empty for one without.
+  std::string fingerprint = {};
+};
 
 }  // namespace vouch::engine

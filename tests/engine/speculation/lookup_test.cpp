@@ -196,23 +196,6 @@ TEST(LookupDrafter, ChangesNoTokenAndIsOftenRight) {
   EXPECT_GT(accepted, 2000);
 }
 
-TEST(LoadDrafter, DeclinesWithAReason) {
-  const auto lookup = load_drafter("lookup", 100);
-  ASSERT_TRUE(lookup.loaded);
-  EXPECT_EQ(lookup.loaded->kind(), drafter_kind::lookup);
-  EXPECT_FALSE(lookup.declined);
-  for (const auto* none : {"", "none"}) {
-    const auto load = load_drafter(none, 100);
-    EXPECT_FALSE(load.loaded);
-    EXPECT_EQ(load.declined.value().reason, decline_reason::no_drafter);
-  }
-  const auto wrong = load_drafter("lookupp", 100);
-  EXPECT_EQ(wrong.declined.value().reason, decline_reason::drafter_mismatch);
-  EXPECT_NE(wrong.declined->detail.find("lookupp"), std::string::npos);
-  EXPECT_EQ(load_drafter("lookup", 0).declined.value().reason,
-            decline_reason::drafter_mismatch);
-}
-
 TEST(DeclineReason, HasNames) {
   for (int i = 0; i < decline_reasons; ++i) {
     const auto reason = static_cast<decline_reason>(i);

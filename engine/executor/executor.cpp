@@ -1,0 +1,14 @@
+#include "engine/executor/executor.hpp"
+
+#include <utility>
+
+namespace vouch::engine {
+
+void executor::draft(draft_batch work, draft_completion done) {
+  draft_result result;
+  result.id = work.id;
+  result.error = "the executor has no drafter";
+  done(std::move(result));
+}
+
+}  // namespace vouch::engine
