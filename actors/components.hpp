@@ -9,6 +9,7 @@
 #include "engine/chat_template/chat_template.hpp"
 #include "engine/executor/cost_model.hpp"
 #include "engine/executor/executor.hpp"
+#include "engine/faults/fault_plan.hpp"
 #include "engine/tokenizer/tokenizer.hpp"
 
 namespace vouch::actors {
@@ -26,6 +27,9 @@ struct components {
   std::vector<engine::token_id> eos;
   /// Rows of the model's head; may exceed the tokenizer's size.
   std::int64_t vocab_size = 0;
+  /// Planted in what the executor made above computes, for tests; for those
+  /// that lie outside of it. May be null.
+  std::shared_ptr<const engine::fault_plan> faults;
 };
 
 /// What every REQUEST reads while it prepares. Immutable and shared.

@@ -2,10 +2,12 @@
 
 #include <cstdlib>
 #include <sstream>
+#include <stdexcept>
 #include <type_traits>
 
 #include "engine/config/toml_reader.hpp"
 #include "engine/error.hpp"
+#include "engine/faults/fault_spec.hpp"
 #include "runtime/compute_cpus.hpp"
 #include "runtime/settings.hpp"
 
@@ -74,6 +76,17 @@ void check_speculation(const config_loader& loader, const config& settings) {
   if (!std::filesystem::is_directory(folder, ignored)) {
     fail("speculation.transcript",
          "there is no folder '" + folder.string() + "'");
+  }
+}
+
+void check_faults(const config_loader& loader, const config& settings) {
+  for (const auto& fault : settings.test.faults) {
+    try {
+      static_cast<void>(engine::parse_fault(fault));
+    } catch (const std::invalid_argument& error) {
+      throw engine::input_error(loader.origin("test.faults"),
+                                std::string{"test.faults: "} + error.what());
+    }
   }
 }
 
@@ -150,10 +163,7 @@ config config_loader::finish() {
             std::to_string(server.max_body_bytes_in_flight));
   }
   check_speculation(*this, settings_);
-  if (!settings_.test.faults.empty()) {
-    throw engine::input_error(origin("test.faults"),
-                              "test.faults: not built yet");
-  }
+  check_faults(*this, settings_);
   compute_cpus(settings_.engine.cpu_list, settings_.engine.threads,
                origin("engine.cpu_list") + ": engine.cpu_list");
   return settings_;

@@ -4,6 +4,9 @@
 #include <chrono>
 #include <filesystem>
 #include <memory>
+#include <stdexcept>
+#include <utility>
+#include <vector>
 
 #include <spdlog/spdlog.h>
 
@@ -11,6 +14,7 @@
 #include "engine/error.hpp"
 #include "engine/executor/executor.hpp"
 #include "engine/executor/measure_costs.hpp"
+#include "engine/faults/fault_plan.hpp"
 #include "engine/file_text.hpp"
 #include "engine/models/model.hpp"
 #include "kernels/cores.hpp"
@@ -55,6 +59,26 @@ engine::cpu_executor_options executor_options(const config& settings) {
   return options;
 }
 
+/// Planted by whoever tests what must find them; null without any.
+std::shared_ptr<const engine::fault_plan> planted_faults(
+    const config& settings) {
+  if (settings.test.faults.empty()) {
+    return nullptr;
+  }
+  std::vector<engine::fault_spec> specs;
+  for (const auto& fault : settings.test.faults) {
+    try {
+      specs.push_back(engine::parse_fault(fault));
+    } catch (const std::invalid_argument& error) {
+      throw engine::input_error("test.faults", error.what());
+    }
+  }
+  auto plan = std::make_shared<const engine::fault_plan>(std::move(specs));
+  spdlog::warn("TEST: planted faults make what is served wrong: {}",
+               plan->text());
+  return plan;
+}
+
 model_info describe(const config& settings, const engine::checkpoint& source,
                     bool has_template) {
   model_info info;
@@ -65,6 +89,9 @@ model_info describe(const config& settings, const engine::checkpoint& source,
   info.has_chat_template = has_template;
   info.fingerprint =
       make_fingerprint(kernels::active_target(), source.fingerprint());
+  if (!settings.test.faults.empty()) {
+    info.fingerprint += "-faults";
+  }
   info.defaults = source.defaults();
   info.created = std::chrono::duration_cast<std::chrono::seconds>(
                      std::chrono::system_clock::now().time_since_epoch())
@@ -121,6 +148,8 @@ components load_components(const config& settings,
   out.info = describe(settings, *source, out.parts.chat_template != nullptr);
 
   auto options = executor_options(settings);
+  out.parts.faults = planted_faults(settings);
+  options.faults = out.parts.faults;
   const auto weights = load_weights(*source, options, progress);
   out.parts.make_executor = [weights, options = std::move(options)] {
     try {

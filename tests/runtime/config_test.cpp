@@ -191,6 +191,20 @@ TEST_F(ConfigTest, SpeculationIsCheckedStrictly) {
       "");
 }
 
+TEST_F(ConfigTest, FaultsAreReadStrictly) {
+  EXPECT_EQ(failure_of("[test]\nfaults = [\"op=logits rows>=8 ulp=1\", "
+                       "\"op=stop\"]\n"),
+            "");
+  const auto said =
+      failure_of("[test]\nfaults = [\"op=stop\", \"op=logist ulp=1\"]\n");
+  EXPECT_NE(said.find(":2: test.faults: fault 'op=logist ulp=1': op: "),
+            std::string::npos)
+      << said;
+  config_loader loader;
+  loader.set("test.faults", "op=stop,rows>=2", "--test.faults");
+  EXPECT_THROW(loader.finish(), engine::input_error);
+}
+
 TEST_F(ConfigTest, VerdictsAndEvidenceHaveAPlace) {
   config settings;
   const std::map<std::string, std::string> variables{{"HOME", "/home/a"}};

@@ -113,6 +113,37 @@ TEST(Load, WarnsOfATokenizerInDoubt) {
   EXPECT_NE(log.str().find(key), std::string::npos) << log.str();
 }
 
+TEST(Load, PlantedFaultsAreToldAndMarked) {
+  std::ostringstream log;
+  auto& sinks = spdlog::default_logger()->sinks();
+  sinks.push_back(std::make_shared<spdlog::sinks::ostream_sink_mt>(log));
+  std::string texts[2];
+  for (const bool faulty : {false, true}) {
+    host home;
+    const auto events = std::make_shared<transcript>();
+    auto settings = serving(fixture("llama_tiny"));
+    if (faulty) settings.test.faults = {"op=logits ulp=1000000000 element=7"};
+    runtime::runtime all{home.system, settings};
+    all.wait_until_ready();
+    const auto fingerprint = all.model()->fingerprint;
+    EXPECT_EQ(fingerprint.ends_with("-faults"), faulty) << fingerprint;
+    all.submit(text_request("a", "Hello world", 12),
+               spawn_client(home.system, events));
+    texts[faulty ? 1 : 0] = events->wait("a").text(0);
+  }
+  sinks.pop_back();
+  EXPECT_NE(log.str().find("planted faults make what is served wrong: "
+                           "op=logits"),
+            std::string::npos)
+      << log.str();
+  EXPECT_NE(texts[0], texts[1]);
+
+  auto settings = serving(fixture("llama_tiny"));
+  settings.test.faults = {"op=nothing"};
+  EXPECT_THROW(runtime::load_components(settings, [](double) {}),
+               engine::input_error);
+}
+
 TEST(Load, AContextBeyondTheModelsIsAnInputError) {
   host home;
   auto settings = serving(fixture("llama_tiny"));
