@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <numeric>
-#include <optional>
 #include <stdexcept>
 #include <utility>
 
 #include "engine/drafters/evidence.hpp"
+#include "engine/sampling/pick.hpp"
 
 namespace vouch::engine {
 
@@ -20,6 +20,36 @@ std::int32_t context_of(const model_config& config,
 
 std::int64_t blocks_for(std::int64_t tokens) {
   return (tokens + kernels::kv_block_tokens - 1) / kernels::kv_block_tokens;
+}
+
+/// What one row of logits gave.
+struct row_draft {
+  token_id token = -1;
+  float margin = 0.0F;
+  std::string problem;
+};
+
+/// Picks as the job's sequence would after `text`, whose last token is the
+/// row's input.
+row_draft draft_from(std::span<const float> logits, const device_draft_job& job,
+                     std::span<const token_id> text) {
+  row_draft out;
+  const auto first = greedy(logits);
+  if (!first) {
+    out.problem = "its logits hold a NaN";
+    return out;
+  }
+  out.token = first->token;
+  out.margin = first->margin;
+  if (!job.sampling) return out;
+  try {
+    const auto position = static_cast<std::int64_t>(text.size()) - 1;
+    out.token =
+        pick(logits, *job.sampling, {text, job.prompt_tokens, position}).token;
+  } catch (const std::exception& error) {
+    out.problem = error.what();
+  }
+  return out;
 }
 
 kernels::kv_layout layout_of(const model_config& config,
@@ -244,25 +274,26 @@ void model_drafter::take_drafts(std::vector<run>& runs,
   std::erase_if(runs, [](const run& one) { return one.missing > 0; });
   const auto vocabulary =
       static_cast<std::size_t>(weights_->config().vocab_size);
-  std::vector<std::optional<greedy_pick>> picks(runs.size());
+  std::vector<row_draft> rows(runs.size());
   pool.parallel_for(
       static_cast<std::int64_t>(runs.size()), [&](std::int64_t i) {
         const auto row = static_cast<std::size_t>(i);
-        picks[row] = greedy({logits_.data() + row * vocabulary, vocabulary});
+        rows[row] = draft_from({logits_.data() + row * vocabulary, vocabulary},
+                               *runs[row].job, runs[row].state->computed);
       });
   for (std::size_t i = 0; i < runs.size(); ++i) {
     auto& one = runs[i];
     auto& result = one.job->result;
-    if (!picks[i]) {
-      one.job->problem = "logits of draft " +
-                         std::to_string(result.tokens.size()) + " hold a NaN";
+    if (!rows[i].problem.empty()) {
+      one.job->problem = "draft " + std::to_string(result.tokens.size()) +
+                         ": " + rows[i].problem;
       result = {};
       one.drafts = 0;
       continue;
     }
-    if (result.tokens.empty()) result.evidence = evidence_of(picks[i]->margin);
-    result.tokens.push_back(picks[i]->token);
-    one.input = {picks[i]->token};
+    if (result.tokens.empty()) result.evidence = evidence_of(rows[i].margin);
+    result.tokens.push_back(rows[i].token);
+    one.input = {rows[i].token};
     one.missing = 1;
     if (static_cast<int>(result.tokens.size()) == one.drafts) one.drafts = 0;
   }

@@ -27,8 +27,10 @@ struct model_drafter_options {
   std::string fingerprint;
 };
 
-/// A small model with the target's vocabulary, which drafts greedily: one
-/// forward pass of all sequences a drafted position.
+/// A small model with the target's vocabulary: one forward pass of all
+/// sequences a drafted position. It picks as the sequence does, with the same
+/// parameters and noise, so greedily for a greedy one; the nearer it is to the
+/// target, the oftener they agree, at any temperature.
 ///
 /// It needs no taps: before it drafts it computes the tokens of the slot's
 /// history that it has not seen, and proposes nothing until it has caught up.

@@ -2,10 +2,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 
 #include "engine/models/model.hpp"
+#include "engine/sampling/sampling_params.hpp"
 #include "engine/speculation/drafter.hpp"
 #include "engine/types.hpp"
 
@@ -33,9 +35,13 @@ struct device_draft_job {
   token_id anchor = -1;
   /// Of the verify block; at least 2 and at most max_width().
   int width = 2;
-  draft result;
+  /// How the sequence picks (without log-probabilities), so that a drafter can
+  /// pick alike, with the same noise; empty: greedily.
+  std::optional<sampling_params> sampling = {};
+  std::int64_t prompt_tokens = 0;
+  draft result = {};
   /// Not empty: why result holds nothing, for a person.
-  std::string problem;
+  std::string problem = {};
 };
 
 /// A drafter that runs a model of its own on the executor's device, hosted by

@@ -161,12 +161,14 @@ draft_result drafter_host::draft(const draft_batch& work,
     const int width = std::min(item.width, drafter_->max_width());
     if (!out.problem.empty() || width < 2) continue;
     const std::span<const token_id> history{slot->history};
-    jobs.push_back({item.slot,
-                    history.first(static_cast<std::size_t>(item.position)),
-                    item.anchor,
-                    width,
-                    {},
-                    {}});
+    auto& job = jobs.emplace_back();
+    job.slot = item.slot;
+    job.history = history.first(static_cast<std::size_t>(item.position));
+    job.anchor = item.anchor;
+    job.width = width;
+    job.sampling = slot->sampling;
+    job.sampling->logprobs = -1;
+    job.prompt_tokens = slot->prompt_tokens;
     owners.push_back(result.items.size() - 1);
   }
   const auto problem = guarded([&] {

@@ -15,19 +15,29 @@ constexpr std::array<acceptance_prior::rates, evidence_classes> each(
   return {same, same, same, same};
 }
 
+constexpr std::array<acceptance_prior::rates, evidence_classes> by_margin(
+    double first, double later) {
+  return {{{first - 0.25, later - 0.10},
+           {first - 0.05, later},
+           {first + 0.10, later + 0.05},
+           {first + 0.20, later + 0.10}}};
+}
+
 /// Guesses of the right size, no more: what runs replaces them within a few
 /// rounds. Lookup: between prose (0.56 of first drafts) and copying (0.97),
 /// the longer the match the nearer to copying. Quantised targets agree a little
-/// less with a drafter that was trained beside the unquantised one.
+/// less with a drafter that was trained beside the unquantised one. Of drafters
+/// that run a model the evidence is the first draft's margin over the second
+/// choice: the surer the drafter, the oftener the target agrees.
 constexpr std::array table{
     row{drafter_kind::lookup,
         "*",
         "*",
         {{{0.40, 0.60}, {0.50, 0.65}, {0.65, 0.75}, {0.90, 0.92}}}},
-    row{drafter_kind::dflash, "*", "q4_0", each({0.70, 0.72})},
-    row{drafter_kind::dflash, "*", "q4_1", each({0.70, 0.72})},
-    row{drafter_kind::dflash, "*", "*", each({0.75, 0.77})},
-    row{drafter_kind::model, "*", "*", each({0.70, 0.75})},
+    row{drafter_kind::dflash, "*", "q4_0", by_margin(0.70, 0.72)},
+    row{drafter_kind::dflash, "*", "q4_1", by_margin(0.70, 0.72)},
+    row{drafter_kind::dflash, "*", "*", by_margin(0.75, 0.77)},
+    row{drafter_kind::model, "*", "*", by_margin(0.70, 0.75)},
     row{drafter_kind::scripted, "*", "*", each({0.60, 0.60})},
 };
 

@@ -221,7 +221,7 @@ TEST(OverwrittenDrafter, MovesContextsAfterEveryAcceptCount) {
       std::vector<token_id> history = world.text(0);
       const auto anchor = history.back();
       history.pop_back();
-      device_draft_job job{0, history, anchor, 8, {}, {}};
+      device_draft_job job{0, history, anchor, 8};
       live->propose({&job, 1}, *target, pool);
       mine = job.result.tokens;
     }

@@ -31,24 +31,34 @@ inline std::vector<engine::token_id> some_prompt(int count, int vocabulary,
   return tokens;
 }
 
-/// A target on an executor, with a drafter or none, driven by hand: greedy
+inline engine::sampling_params greedy_sampling() {
+  engine::sampling_params sampling;
+  sampling.temperature = 0;
+  return sampling;
+}
+
+/// A target on an executor, with a drafter or none, driven by hand:
 /// sequences, one a slot, each with blocks of its own.
 class drafting_world {
  public:
   static constexpr int blocks_each = 24;
 
   explicit drafting_world(
-      const std::string& target,
+      std::shared_ptr<engine::model> target,
       std::shared_ptr<engine::device_drafter> drafter = nullptr,
-      int threads = 2)
-      : drafter_{drafter} {
+      int threads = 2) {
     engine::cpu_executor_options options;
     options.threads = threads;
     options.slots = 6;
     options.blocks = options.slots * blocks_each;
     options.drafter = std::move(drafter);
-    device = engine::make_cpu_executor(fixture_model(target), options);
+    device = engine::make_cpu_executor(std::move(target), options);
   }
+  explicit drafting_world(
+      const std::string& target,
+      std::shared_ptr<engine::device_drafter> drafter = nullptr,
+      int threads = 2)
+      : drafting_world{fixture_model(target), std::move(drafter), threads} {}
 
   static std::vector<engine::block_id> blocks(engine::slot_id slot) {
     return block_range(slot * blocks_each, blocks_each);
@@ -56,12 +66,13 @@ class drafting_world {
 
   /// The slot's text grows by what its steps emit; the anchor is its last.
   void open(engine::slot_id slot, std::vector<engine::token_id> prompt,
-            bool drafts = true) {
+            bool drafts = true,
+            engine::sampling_params sampling = greedy_sampling()) {
     engine::slot_start start;
     start.slot = slot;
     start.prompt_tokens = static_cast<std::int32_t>(prompt.size());
     start.drafts = drafts;
-    start.sampling.temperature = 0;
+    start.sampling = std::move(sampling);
     device->open(start);
     if (texts.size() <= static_cast<std::size_t>(slot)) {
       texts.resize(static_cast<std::size_t>(slot) + 1);
@@ -164,7 +175,6 @@ class drafting_world {
   std::unique_ptr<engine::executor> device;
 
  private:
-  std::shared_ptr<engine::device_drafter> drafter_;
   engine::step_id steps_ = 0;
   std::uint64_t drafts_ = 0;
 };

@@ -10,6 +10,7 @@
 
 #include <gtest/gtest.h>
 
+#include "engine/drafters/load_drafter.hpp"
 #include "tests/engine/drafters/drafting_world.hpp"
 #include "tests/engine/executor/fake_model.hpp"
 #include "tests/engine/models/model_runner.hpp"
@@ -73,22 +74,40 @@ TEST(ModelDrafter, DraftsItsOwnGreedyText) {
   }
 }
 
-TEST(ModelDrafter, TheTargetItselfIsAlwaysAccepted) {
+void expect_always_accepted(const engine::sampling_params& sampling) {
   drafting_world world{target_name, make_drafter(target_name)};
   drafting_world classic{target_name};
   const auto prompt = test::some_prompt(20, vocabulary);
-  world.open(0, prompt);
+  world.open(0, prompt, true, sampling);
   world.prefill_all(0);
   for (const int width : {2, 3, 4, 6, 8, 16}) {
     const auto drafts = world.drafts(0, width);
     ASSERT_EQ(static_cast<int>(drafts.size()), width - 1);
     EXPECT_EQ(world.verify(0, drafts), width - 1);
   }
-  classic.open(0, prompt);
+  classic.open(0, prompt, true, sampling);
   classic.prefill_all(0);
   while (classic.text(0).size() < world.text(0).size()) classic.decode_one(0);
   EXPECT_EQ(world.text(0), classic.text(0));
   EXPECT_EQ(world.kv(0), classic.kv(0));
+}
+
+TEST(ModelDrafter, TheTargetItselfIsAlwaysAccepted) {
+  expect_always_accepted(test::greedy_sampling());
+}
+
+/// It draws with the sequence's own noise, behind its own penalties.
+TEST(ModelDrafter, TheTargetItselfIsAlwaysAcceptedWhenSampling) {
+  engine::sampling_params sampling;
+  sampling.temperature = 0.8F;
+  sampling.top_p = 0.95F;
+  sampling.frequency_penalty = 0.7F;
+  sampling.repetition_penalty = 1.2F;
+  sampling.logit_bias = {{17, 2.0F}};
+  for (const std::uint64_t seed : {1, 2, 3}) {
+    sampling.seed = seed;
+    expect_always_accepted(sampling);
+  }
 }
 
 TEST(ModelDrafter, ManySlotsTogetherEqualEachAlone) {
@@ -152,7 +171,6 @@ TEST(ModelDrafter, CatchesUpPieceByPiece) {
 
 TEST(ModelDrafter, TakesMemoryFromWhoeverWasDraftedForLongestAgo) {
   model_drafter_options options;
-  // 2 layers of 5 heads... of the fixture: 6 blocks of 16 tokens.
   kernels::thread_pool pool{1};
   const auto config =
       engine::open_checkpoint(test::fixture(other_name))->config();
@@ -160,6 +178,7 @@ TEST(ModelDrafter, TakesMemoryFromWhoeverWasDraftedForLongestAgo) {
                                   kernels::dtype::f16};
   const auto block =
       layout.block_bytes() * static_cast<std::size_t>(config.layers);
+  // 40 tokens and three drafts are 3 blocks: two sequences' worth.
   options.kv_bytes = 6 * block;
   const auto drafter = make_drafter(other_name, options);
   drafting_world world{target_name, drafter};
@@ -219,6 +238,32 @@ TEST(ModelDrafter, ANanIsAProblemOfItsSlotAlone) {
   EXPECT_TRUE(result.items.at(0).proposal.tokens.empty());
   EXPECT_EQ(result.items.at(1).problem, "");
   EXPECT_EQ(result.items.at(1).proposal.tokens.size(), 2U);
+}
+
+/// Files of a real size: the vocabularies are compared token by token, a long
+/// prompt is read in pieces, and what is drafted is accepted.
+TEST(ModelDrafter, SmolLM2DraftsForItself) {
+  const auto file = test::cached("models/SmolLM2-135M-Instruct.Q4_1.gguf");
+  VOUCH_REQUIRE_CACHED(file);
+  kernels::thread_pool pool{1};
+  std::shared_ptr<engine::model> target =
+      engine::load_model(*engine::open_checkpoint(file), pool);
+  engine::drafter_choice choice;
+  choice.name = file.string();
+  choice.slots = 6;
+  choice.catch_up = 100;
+  auto loaded = engine::load_drafter(choice, *target,
+                                     engine::load_tokenizer(file).get(), pool);
+  ASSERT_TRUE(loaded.device) << loaded.declined.value().detail;
+  drafting_world world{target, loaded.device};
+  engine::sampling_params sampling;
+  sampling.seed = 5;
+  world.open(0, test::some_prompt(250, 49152), true, sampling);
+  world.prefill_all(0, 128);
+  for (int call = 0; call < 2; ++call) EXPECT_TRUE(world.drafts(0, 4).empty());
+  for (int round = 0; round < 3; ++round) {
+    EXPECT_EQ(world.verify(0, world.drafts(0, 4)), 3);
+  }
 }
 
 TEST(ModelDrafter, RefusesOptionsWithoutABlock) {
