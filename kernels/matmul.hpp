@@ -43,8 +43,9 @@ class packed_weights {
 bool wants_quantized_activations(dtype type);
 
 /// y[r][o] = sum over i of x[r][i] * w[o][i]; y rows are `y_stride` floats
-/// apart. Row r's bytes depend on x's row r and on w alone: never on how many
-/// rows there are, on where r stands among them, or on the thread count.
+/// apart. With activations of the plan `invariant` row r's bytes depend on x's
+/// row r and on w alone: never on how many rows there are, on where r stands
+/// among them, or on the thread count.
 void matmul(const packed_weights& w, const activations& x, float* y,
             std::int64_t y_stride, thread_pool& pool);
 
@@ -62,9 +63,11 @@ void matmul(std::span<const matmul_job> jobs, const activations& x,
             thread_pool& pool);
 
 namespace reference {
-/// The slow twin of `matmul`, from the unpacked rows, one output at a time.
+/// The slow twin of `matmul` with activations of `plan`, from the unpacked
+/// rows, one output at a time.
 void matmul(dtype type, const std::byte* w, std::int64_t out, std::int64_t in,
-            const float* x, std::int64_t rows, float* y, std::int64_t y_stride);
+            const float* x, std::int64_t rows, float* y, std::int64_t y_stride,
+            kernel_plan plan = kernel_plan::invariant);
 }  // namespace reference
 
 }  // namespace vouch::kernels

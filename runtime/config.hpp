@@ -97,6 +97,10 @@ struct config {
     std::vector<std::string> faults;
   } test;
   struct {
+    /// "invariant" or "fast", under which text depends on load.
+    std::string plan = "invariant";
+  } kernels;
+  struct {
     /// trace, debug, info, warn, error.
     std::string level = "info";
     /// text, json or auto (json when not on a terminal).

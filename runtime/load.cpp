@@ -43,6 +43,16 @@ std::shared_ptr<const engine::chat_template> load_template(
       own, source.path().string() + ": chat template");
 }
 
+kernels::kernel_plan plan_of(const config& settings) {
+  const auto plan = kernels::find_plan(settings.kernels.plan);
+  if (!plan) {
+    throw engine::input_error(
+        "kernels.plan",
+        "expected invariant or fast, got '" + settings.kernels.plan + "'");
+  }
+  return *plan;
+}
+
 engine::cpu_executor_options executor_options(const config& settings) {
   engine::cpu_executor_options options;
   options.threads = settings.engine.threads;
@@ -56,6 +66,7 @@ engine::cpu_executor_options executor_options(const config& settings) {
   options.slots = std::max(settings.policy.limits.max_running, least_slots);
   options.step_rows = settings.policy.limits.step_tokens;
   options.context = settings.engine.max_context;
+  options.plan = plan_of(settings);
   return options;
 }
 
@@ -87,8 +98,8 @@ model_info describe(const config& settings, const engine::checkpoint& source,
   info.path = settings.model.path;
   info.vocab_size = source.config().vocab_size;
   info.has_chat_template = has_template;
-  info.fingerprint =
-      make_fingerprint(kernels::active_target(), source.fingerprint());
+  info.fingerprint = make_fingerprint(kernels::active_target(),
+                                      plan_of(settings), source.fingerprint());
   if (!settings.test.faults.empty()) {
     info.fingerprint += "-faults";
   }
@@ -129,8 +140,14 @@ engine::step_cost_model measure_costs(engine::executor& device) {
 }  // namespace
 
 std::string make_fingerprint(const std::string& target,
+                             kernels::kernel_plan plan,
                              const std::string& model_hash) {
-  return "vouch-" + build_id() + "-" + target + "-" + model_hash;
+  std::string text = "vouch-" + build_id() + "-" + target;
+  if (plan != kernels::kernel_plan::invariant) {
+    text += "-";
+    text += kernels::plan_name(plan);
+  }
+  return text + "-" + model_hash;
 }
 
 components load_components(const config& settings,
@@ -150,6 +167,12 @@ components load_components(const config& settings,
   auto options = executor_options(settings);
   out.parts.faults = planted_faults(settings);
   options.faults = out.parts.faults;
+  if (options.plan == kernels::kernel_plan::fast) {
+    spdlog::warn(
+        "kernels.plan = fast: text depends on load from {} rows a step on, "
+        "nothing is vouched for, and no prefix is shared between requests",
+        kernels::fast_plan_rows);
+  }
   const auto weights = load_weights(*source, options, progress);
   out.parts.make_executor = [weights, options = std::move(options)] {
     try {

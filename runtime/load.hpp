@@ -3,6 +3,7 @@
 #include <functional>
 #include <string>
 
+#include "kernels/plan.hpp"
 #include "runtime/config.hpp"
 #include "runtime/runtime.hpp"
 
@@ -14,8 +15,10 @@ namespace vouch::runtime {
 components load_components(const config& settings,
                            const std::function<void(double)>& progress);
 
-/// system_fingerprint: build, kernel target and the model's hash.
+/// system_fingerprint: build, kernel target, the plan unless it is the default,
+/// and the model's hash.
 std::string make_fingerprint(const std::string& target,
+                             kernels::kernel_plan plan,
                              const std::string& model_hash);
 
 }  // namespace vouch::runtime

@@ -41,8 +41,17 @@ struct runtime::impl {
   // Guarded by mutex; written by LOADER before the state becomes ready.
   model_info info;
 
+  /// `wanted`, as far as the kernel plan lets it: blocks that were made under
+  /// `fast` never serve anyone else.
+  engine::policy permitted(engine::policy wanted) const {
+    wanted.cache.prefix_cache = wanted.cache.prefix_cache && shares_blocks;
+    return wanted;
+  }
+
   // Guarded by mutex: the policy that was set last.
   engine::policy rules;
+
+  bool shares_blocks = true;
 
   // Of the policy at the start.
   std::int32_t first_max_running = 0;
@@ -56,8 +65,9 @@ runtime::impl::impl(caf::actor_system& home, const config& settings,
   // `this` outlives LOADER: the destructor waits for SUPERVISOR's end, which
   // comes after LOADER's.
   setup.load = [this, load = std::move(load)] { return load_parts(load); };
-  setup.rules = settings.policy;
-  rules = settings.policy;
+  shares_blocks = settings.kernels.plan != "fast";
+  rules = permitted(settings.policy);
+  setup.rules = rules;
   setup.steps_in_flight = settings.engine.steps_in_flight;
   setup.notices = notices;
   setup.counters = counters;
@@ -191,6 +201,7 @@ void runtime::set_policy(engine::policy rules,
   const auto room = impl_->executor_room();
   check("limits.max_running", rules.limits.max_running, room.slots);
   check("limits.step_tokens", rules.limits.step_tokens, room.step_rows);
+  rules = impl_->permitted(std::move(rules));
   {
     const std::lock_guard lock{impl_->mutex};
     impl_->rules = rules;

@@ -219,6 +219,12 @@ std::vector<setting> settings_of(config& c) {
   };
   add_speculation_settings(c, all);
   const std::vector<setting> rest{
+      {"kernels.plan",
+       "invariant, or fast: quicker for 8 rows and more, text depends on load",
+       &c.kernels.plan,
+       0,
+       0,
+       {"invariant", "fast"}},
       {"log.level",
        "Least severe lines shown: trace, debug, info, warn, error",
        &c.log.level,

@@ -76,6 +76,9 @@ class cpu_executor final : public executor {
     if (!options.cpus.empty()) {
       description_ += " on CPUs " + kernels::cpu_list_text(options.cpus);
     }
+    if (options.plan != kernels::kernel_plan::invariant) {
+      description_ += ", plan " + std::string{kernels::plan_name(options.plan)};
+    }
     // The pool is made by the thread that will call it, so that this thread is
     // one of its members; a failure is rethrown here.
     std::promise<void> ready;

@@ -80,7 +80,8 @@ class executor {
   virtual ~executor() = default;
 
   virtual const executor_limits& limits() const = 0;
-  /// Backend, device and dispatch target: "cpu AVX3_DL, 2 threads".
+  /// Backend, device and dispatch target: "cpu AVX3_DL, 2 threads"; names the
+  /// kernel plan where it is not the default one.
   virtual std::string description() const = 0;
 
   /// Opens a slot; takes effect before the next submitted step.
@@ -153,6 +154,8 @@ struct cpu_executor_options {
   std::shared_ptr<const fault_plan> faults;
   /// Keeps contexts beside the steps and drafts between them; may be nullptr.
   std::shared_ptr<device_drafter> drafter;
+  /// Of its steps only: executors of both plans can share a model.
+  kernels::kernel_plan plan = kernels::kernel_plan::invariant;
 };
 
 /// Runs `weights` on this machine's cores, with a thread of its own that takes

@@ -42,7 +42,8 @@ step_runner::step_runner(std::shared_ptr<model> weights,
       slots_{limits.slots},
       drafting_{options.drafter, *weights_, limits.slots},
       profile_{options.profile},
-      points_{options.faults} {}
+      points_{options.faults},
+      plan_{options.plan} {}
 
 void step_runner::observe_logits(executor::logits_observer observer) {
   observer_ = std::move(observer);
@@ -130,9 +131,10 @@ void step_runner::compute(const step& work, step_result& result) {
     logits_.resize(logits_rows_.size() * vocab);
   }
   auto* const profile = profile_ ? &result.profile : nullptr;
-  weights_->forward({tokens_, positions_, sequences_, logits_indexes_, profile,
-                     drafting_.taps_for(work, tokens_.size()), points_.ready()},
-                    kv_.memory(), logits_.data(), pool_);
+  weights_->forward(
+      {tokens_, positions_, sequences_, logits_indexes_, profile,
+       drafting_.taps_for(work, tokens_.size()), points_.ready(), plan_},
+      kv_.memory(), logits_.data(), pool_);
   result.drafter_seconds =
       drafting_.after_step(work, result, sequences_, tokens_, slots_, pool_);
   if (observer_) {

@@ -71,6 +71,7 @@ class step_runner {
   drafter_host drafting_;
   bool profile_;
   step_points points_;
+  kernels::kernel_plan plan_;
   executor::logits_observer observer_;
 
   // One step's, kept for their memory.

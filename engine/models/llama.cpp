@@ -178,6 +178,7 @@ void llama::forward(const forward_rows& rows, const kv_memory& kv,
   reserve(rows);
   scratch_.clock = step_clock{rows.profile};
   const auto& ops = scratch_.ops = op_display{rows};
+  scratch_.activations.set_plan(rows.plan);
   embed(rows.tokens, scratch_.hidden.data(), pool);
   scratch_.clock.lap(step_part::embed);
   ops.show(model_op::embed, -1, scratch_.hidden.data(), config_.hidden_size);
@@ -328,6 +329,7 @@ void llama::head(const forward_rows& rows, float* logits,
 void llama::apply_head(const float* normed, std::int64_t rows, float* logits,
                        kernels::thread_pool& pool) {
   auto& s = scratch_;
+  s.activations.set_plan(kernels::kernel_plan::invariant);
   s.activations.assign(normed, rows, config_.hidden_size, quantized(head_),
                        pool);
   kernels::matmul(head_.weight, s.activations, logits, config_.vocab_size,

@@ -12,6 +12,7 @@
 #include "engine/types.hpp"
 #include "kernels/attention.hpp"
 #include "kernels/kv_layout.hpp"
+#include "kernels/plan.hpp"
 #include "kernels/thread_pool.hpp"
 
 namespace vouch::engine {
@@ -44,6 +45,7 @@ struct forward_rows {
   hidden_taps taps = {};
   /// Shown what every op made (op_points.hpp), or nullptr.
   op_points* points = nullptr;
+  kernels::kernel_plan plan = kernels::kernel_plan::invariant;
 };
 
 /// The KV pool's memory, layer after layer: block b of layer l starts at

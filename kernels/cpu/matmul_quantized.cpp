@@ -40,6 +40,16 @@ HWY_INLINE f32_register block_dot(const u8x64 (&w)[8],
   return as_float(d);
 }
 
+/// What a block's dot product is multiplied by; a wide scale comes later.
+template <bool wide>
+HWY_INLINE f32_register scaled(f32_register d, const activation_block& x) {
+  if constexpr (wide) {
+    return d;
+  } else {
+    return multiply(d, splat(x.scale));
+  }
+}
+
 /// How far ahead of the block at hand weights are asked for: memory answers
 /// later than the hardware's own prefetcher, which stops at every page, asks.
 constexpr int prefetch_bytes = 8192;
@@ -49,15 +59,22 @@ constexpr int prefetch_bytes = 8192;
 /// and would, unrolled, only save and restore registers.
 constexpr int rows_unrolled = parts == 1 ? 8 : 1;
 
-/// One tile times `rows` rows. `prefetch`: the weights come from memory, not
-/// from the cache that an earlier pass left them in.
-template <int bits, scale_kind kind, int rows>
+/// One tile times `rows` rows, whose scales may be wide. `prefetch`: the
+/// weights come from memory, not from the cache that an earlier pass left them
+/// in.
+template <int bits, scale_kind kind, int rows, bool wide>
 void tile(const std::byte* weights, std::int64_t blocks,
           const activation_block* x, float* y, std::int64_t y_stride,
           std::int64_t outputs, bool prefetch) {
   const auto* p = reinterpret_cast<const std::uint8_t*>(weights);
   f32x16 acc[rows];
   for (int r = 0; r < rows; ++r) acc[r] = zero();
+  // Of the blocks that share a wide scale.
+  [[maybe_unused]] f32x16 run[rows];
+  if constexpr (wide) {
+    for (int r = 0; r < rows; ++r) run[r] = zero();
+  }
+  f32x16(&sums)[rows] = wide ? run : acc;
   f32x16 d = zero();
   f32x16 m = zero();
   for (std::int64_t b = 0; b < blocks; ++b) {
@@ -91,11 +108,10 @@ void tile(const std::byte* weights, std::int64_t blocks,
         const activation_block& a = x[r * blocks + b];
         HWY_UNROLL(4)
         for (int i = 0; i < parts; ++i) {
-          const f32_register scale = splat(a.scale);
-          f32_register& sum = part(acc[r], i);
-          sum = multiply_add(multiply(part(d0, i), scale),
+          f32_register& sum = part(sums[r], i);
+          sum = multiply_add(scaled<wide>(part(d0, i), a),
                              block_dot<bits, kind, 0, 4>(w, a, i), sum);
-          sum = multiply_add(multiply(part(d1, i), scale),
+          sum = multiply_add(scaled<wide>(part(d1, i), a),
                              block_dot<bits, kind, 4, 4>(w, a, i), sum);
         }
       }
@@ -117,12 +133,20 @@ void tile(const std::byte* weights, std::int64_t blocks,
         const activation_block& a = x[r * blocks + b];
         HWY_UNROLL(4)
         for (int i = 0; i < parts; ++i) {
-          f32_register& sum = part(acc[r], i);
-          sum = multiply_add(multiply(part(block_d, i), splat(a.scale)),
+          f32_register& sum = part(sums[r], i);
+          sum = multiply_add(scaled<wide>(part(block_d, i), a),
                              block_dot<bits, kind, 0, 8>(w, a, i), sum);
           if constexpr (kind != scale_kind::symmetric) {
             sum = multiply_add(part(block_m, i), splat(a.scaled_sum), sum);
           }
+        }
+      }
+    }
+    if constexpr (wide) {
+      if (b % wide_blocks == wide_blocks - 1 || b == blocks - 1) {
+        for (int r = 0; r < rows; ++r) {
+          acc[r] = fma(run[r], set1(x[r * blocks + b].scale), acc[r]);
+          run[r] = zero();
         }
       }
     }
@@ -136,7 +160,7 @@ void tile(const std::byte* weights, std::int64_t blocks,
   }
 }
 
-template <int bits, scale_kind kind>
+template <int bits, scale_kind kind, bool wide>
 void tiles(const tile_range& range) {
   const std::int64_t blocks = range.w.in / quant_block_elements;
   for (std::int64_t t = range.first_tile; t < range.first_tile + range.tiles;
@@ -153,14 +177,20 @@ void tiles(const tile_range& range) {
     };
     // The emulated lanes gain nothing.
     constexpr int most = VOUCH_EMULATED ? 1 : 8;
-    while (end - r >= most) run(tile<bits, kind, most>, most);
+    while (end - r >= most) run(tile<bits, kind, most, wide>, most);
     if constexpr (most > 1) {
-      if (end - r >= 4) run(tile<bits, kind, 4>, 4);
-      if (end - r == 3) run(tile<bits, kind, 3>, 3);
-      if (end - r == 2) run(tile<bits, kind, 2>, 2);
+      if (end - r >= 4) run(tile<bits, kind, 4, wide>, 4);
+      if (end - r == 3) run(tile<bits, kind, 3, wide>, 3);
+      if (end - r == 2) run(tile<bits, kind, 2, wide>, 2);
     }
-    if (end - r == 1) run(tile<bits, kind, 1>, 1);
+    if (end - r == 1) run(tile<bits, kind, 1, wide>, 1);
   }
+}
+
+template <int bits, scale_kind kind>
+void tiles(const tile_range& range) {
+  range.x.wide ? tiles<bits, kind, true>(range)
+               : tiles<bits, kind, false>(range);
 }
 
 void all_quantized_tiles(const tile_range& range) {

@@ -65,6 +65,9 @@ struct activations::impl {
   std::int64_t rows = 0;
   std::int64_t in = 0;
   bool quantized = false;
+  kernel_plan plan = kernel_plan::invariant;
+  /// The blocks have wide scales (quantize_row.hpp).
+  bool wide = false;
   /// [rows][in / 32] when quantized, at least.
   std::vector<activation_block> blocks;
   /// Where rows that no caller keeps are made.

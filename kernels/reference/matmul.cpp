@@ -13,15 +13,31 @@
 
 namespace vouch::kernels::reference {
 
-activation_block quantize_block(const float* x) {
+namespace {
+
+/// The largest magnitude: an infinity or a NaN where there is one.
+float largest_of(const float* x, std::int64_t n) {
   // Magnitudes compare as integers: NaN above infinity above the finite ones.
   std::uint32_t largest = 0;
-  for (int i = 0; i < quant_block_elements; ++i) {
+  for (std::int64_t i = 0; i < n; ++i) {
     largest =
         std::max(largest, std::bit_cast<std::uint32_t>(x[i]) & 0x7FFFFFFFU);
   }
+  return std::bit_cast<float>(largest);
+}
+
+void round_block(const float* x, float inverse, activation_block& out) {
+  for (int i = 0; i < quant_block_elements; ++i) {
+    out.q[i] = static_cast<std::int8_t>(std::nearbyint(x[i] * inverse));
+    out.sums[i / 16] += out.q[i];
+  }
+}
+
+}  // namespace
+
+activation_block quantize_block(const float* x) {
   activation_block out{};
-  const float magnitude = std::bit_cast<float>(largest);
+  const float magnitude = largest_of(x, quant_block_elements);
   if (!std::isfinite(magnitude)) {
     out.scale = std::numeric_limits<float>::quiet_NaN();
     out.scaled_sum = out.scale;
@@ -29,13 +45,28 @@ activation_block quantize_block(const float* x) {
   }
   if (magnitude < 1e-30F) return out;
   out.scale = magnitude / 127.0F;
-  const float inverse = 127.0F / magnitude;
-  for (int i = 0; i < quant_block_elements; ++i) {
-    out.q[i] = static_cast<std::int8_t>(std::nearbyint(x[i] * inverse));
-    out.sums[i / 16] += out.q[i];
-  }
+  round_block(x, 127.0F / magnitude, out);
   out.scaled_sum = out.scale * static_cast<float>(out.sums[0] + out.sums[1]);
   return out;
+}
+
+void quantize_wide_blocks(const float* x, std::int64_t blocks,
+                          activation_block* out) {
+  for (std::int64_t first = 0; first < blocks; first += wide_blocks) {
+    const auto end = std::min(blocks, first + wide_blocks);
+    const float magnitude = largest_of(x + first * quant_block_elements,
+                                       (end - first) * quant_block_elements);
+    for (auto b = first; b < end; ++b) {
+      out[b] = {};
+      if (!std::isfinite(magnitude)) {
+        out[b].scale = std::numeric_limits<float>::quiet_NaN();
+      } else if (magnitude >= 1e-30F) {
+        out[b].scale = magnitude / 127.0F;
+        round_block(x + b * quant_block_elements, 127.0F / magnitude, out[b]);
+        out[b].scaled_sum = static_cast<float>(out[b].sums[0] + out[b].sums[1]);
+      }
+    }
+  }
 }
 
 namespace {
@@ -77,6 +108,35 @@ float add_block(const quant_traits& t, const quant_block& w,
   return acc;
 }
 
+/// With wide scales: their blocks as if their scale were 1, then the scale.
+float add_wide_blocks(const quant_traits& t, dtype type, const std::byte* w,
+                      std::int64_t first, std::int64_t end,
+                      const activation_block* row, float acc) {
+  float sum = 0;
+  for (auto b = first; b < end; ++b) {
+    activation_block x = row[b];
+    x.scale = 1.0F;
+    sum = add_block(t, unpack_block(type, w, b), x, sum);
+  }
+  return std::fma(sum, row[first].scale, acc);
+}
+
+void wide(dtype type, const std::byte* w, std::int64_t out, std::int64_t in,
+          const float* x, float* y) {
+  const std::int64_t blocks = in / quant_block_elements;
+  const auto& t = quantization(type);
+  std::vector<activation_block> row(static_cast<std::size_t>(blocks));
+  quantize_wide_blocks(x, blocks, row.data());
+  for (std::int64_t o = 0; o < out; ++o, w += row_bytes(type, in)) {
+    float acc = 0;
+    for (std::int64_t b = 0; b < blocks; b += wide_blocks) {
+      acc = add_wide_blocks(t, type, w, b, std::min(blocks, b + wide_blocks),
+                            row.data(), acc);
+    }
+    y[o] = acc;
+  }
+}
+
 void quantized(dtype type, const std::byte* w, std::int64_t out,
                std::int64_t in, const float* x, float* y) {
   const std::int64_t blocks = in / quant_block_elements;
@@ -113,10 +173,12 @@ void floats(dtype type, const std::byte* w, std::int64_t out, std::int64_t in,
 }  // namespace
 
 void matmul(dtype type, const std::byte* w, std::int64_t out, std::int64_t in,
-            const float* x, std::int64_t rows, float* y,
-            std::int64_t y_stride) {
+            const float* x, std::int64_t rows, float* y, std::int64_t y_stride,
+            kernel_plan plan) {
   for (std::int64_t r = 0; r < rows; ++r) {
-    if (is_quantized(type)) {
+    if (is_quantized(type) && has_wide_scales(plan, rows)) {
+      wide(type, w, out, in, x + r * in, y + r * y_stride);
+    } else if (is_quantized(type)) {
       quantized(type, w, out, in, x + r * in, y + r * y_stride);
     } else {
       floats(type, w, out, in, x + r * in, y + r * y_stride);

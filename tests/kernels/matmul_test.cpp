@@ -14,8 +14,10 @@ using test::random_floats;
 using test::random_rows;
 
 std::vector<float> multiply(const packed_weights& w, const float* x,
-                            std::int64_t rows, thread_pool& pool) {
+                            std::int64_t rows, thread_pool& pool,
+                            kernel_plan plan = kernel_plan::invariant) {
   activations input;
+  input.set_plan(plan);
   input.assign(x, rows, w.in(), wants_quantized_activations(w.type()), pool);
   std::vector<float> y(static_cast<std::size_t>(rows * w.out()));
   matmul(w, input, y.data(), w.out(), pool);
@@ -58,9 +60,10 @@ TEST_P(matmul_of, equals_the_reference_in_bytes_on_every_target) {
   }
 }
 
+/// By both plans; `fast` is another kernel from 8 rows on.
 TEST_P(matmul_of, is_near_the_exact_product) {
   const std::int64_t out = 64;
-  const std::int64_t rows = 4;
+  const std::int64_t rows = fast_plan_rows;
   const std::int64_t n = in() * 2;
   const auto weights = random_rows(type(), out, n, 17);
   const auto x = random_floats(static_cast<std::size_t>(rows * n), 18);
@@ -68,23 +71,90 @@ TEST_P(matmul_of, is_near_the_exact_product) {
   dequantize(type(), weights.data(), out * n, wide.data());
   thread_pool pool{1};
   const auto w = packed_weights::pack(type(), weights.data(), out, n, pool);
-  const auto y = multiply(w, x.data(), rows, pool);
-  // Rounding x to 8 bits moves it by up to max |x| / 254, uniformly: the
-  // output moves by about that times |w| / sqrt(3).
-  const double step = is_quantized(type()) ? 4.0 / 254 : 1e-6;
-  for (std::int64_t r = 0; r < rows; ++r) {
-    for (std::int64_t o = 0; o < out; ++o) {
-      double exact = 0;
-      double norm = 0;
-      for (std::int64_t i = 0; i < n; ++i) {
-        const double v = wide[static_cast<std::size_t>(o * n + i)];
-        exact += v * x[static_cast<std::size_t>(r * n + i)];
-        norm += v * v;
+  const auto near = [&](const std::vector<float>& y) {
+    // Rounding x to 8 bits moves it by up to max |x| / 254, uniformly: the
+    // output moves by about that times |w| / sqrt(3).
+    const double step = is_quantized(type()) ? 4.0 / 254 : 1e-6;
+    for (std::int64_t r = 0; r < rows; ++r) {
+      for (std::int64_t o = 0; o < out; ++o) {
+        double exact = 0;
+        double norm = 0;
+        for (std::int64_t i = 0; i < n; ++i) {
+          const double v = wide[static_cast<std::size_t>(o * n + i)];
+          exact += v * x[static_cast<std::size_t>(r * n + i)];
+          norm += v * v;
+        }
+        EXPECT_NEAR(y[static_cast<std::size_t>(r * out + o)], exact,
+                    4 * step * std::sqrt(norm));
       }
-      EXPECT_NEAR(y[static_cast<std::size_t>(r * out + o)], exact,
-                  4 * step * std::sqrt(norm));
     }
+  };
+  near(multiply(w, x.data(), rows, pool));
+  near(multiply(w, x.data(), rows, pool, kernel_plan::fast));
+}
+
+TEST_P(matmul_of, fast_equals_its_reference_in_bytes_on_every_target) {
+  thread_pool pool{2};
+  // More blocks than share a scale, and a rest.
+  const std::int64_t n = is_quantized(type()) && in() < 256 ? 352 : 2 * in();
+  const std::int64_t out = 37;
+  for (std::int64_t rows : {1, 7, 8, 11, 70}) {
+    const auto weights = random_rows(type(), out, n, 37);
+    auto x = random_floats(static_cast<std::size_t>(rows * n), 38, 2.0F);
+    std::fill_n(x.data(), n, rows > 8 ? 1e-38F : 3e30F);
+    std::vector<float> expected(static_cast<std::size_t>(rows * out));
+    reference::matmul(type(), weights.data(), out, n, x.data(), rows,
+                      expected.data(), out, kernel_plan::fast);
+    on_every_target([&] {
+      const auto w = packed_weights::pack(type(), weights.data(), out, n, pool);
+      const auto y = multiply(w, x.data(), rows, pool, kernel_plan::fast);
+      EXPECT_EQ(
+          vouch::test::first_difference(expected.data(), y.data(), rows * out),
+          -1)
+          << rows << " rows";
+    });
   }
+}
+
+/// The gate has to have something to catch.
+TEST_P(matmul_of, fast_breaks_the_row_contract_from_eight_rows_on) {
+  const std::int64_t out = 40;
+  const auto weights = random_rows(type(), out, in(), 9);
+  const auto x = random_floats(static_cast<std::size_t>(16 * in()), 10);
+  on_every_target([&] {
+    thread_pool pool{2};
+    const auto w =
+        packed_weights::pack(type(), weights.data(), out, in(), pool);
+    const auto contract = [&](std::int64_t rows) {
+      return vouch::test::rows_are_independent(
+          {x.begin(), x.begin() + rows * in()}, in(), out,
+          [&](const float* input, std::int64_t count, float* y) {
+            const auto result =
+                multiply(w, input, count, pool, kernel_plan::fast);
+            std::copy(result.begin(), result.end(), y);
+          });
+    };
+    EXPECT_TRUE(contract(fast_plan_rows - 1));
+    EXPECT_EQ(contract(fast_plan_rows), !is_quantized(type()));
+    EXPECT_EQ(contract(16), !is_quantized(type()));
+  });
+}
+
+TEST_P(matmul_of, fast_hands_on_nans_and_infinities_of_its_own_row_only) {
+  const std::int64_t out = 20;
+  const auto weights = random_rows(type(), out, in(), 15);
+  auto x = random_floats(static_cast<std::size_t>(9 * in()), 16);
+  x[static_cast<std::size_t>(in() + 5)] = std::nanf("");
+  x[static_cast<std::size_t>(2 * in() + 1)] = HUGE_VALF;
+  on_every_target([&] {
+    thread_pool pool{1};
+    const auto w =
+        packed_weights::pack(type(), weights.data(), out, in(), pool);
+    const auto y = multiply(w, x.data(), 9, pool, kernel_plan::fast);
+    for (std::size_t o = 0; o < 9 * 20; ++o) {
+      EXPECT_EQ(std::isfinite(y[o]), o < 20 || o >= 60) << o;
+    }
+  });
 }
 
 TEST_P(matmul_of, keeps_the_row_contract) {

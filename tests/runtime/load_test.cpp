@@ -144,6 +144,40 @@ TEST(Load, PlantedFaultsAreToldAndMarked) {
                engine::input_error);
 }
 
+TEST(Load, TheFastPlanWarnsAndSharesNoPrefix) {
+  std::ostringstream log;
+  auto& sinks = spdlog::default_logger()->sinks();
+  sinks.push_back(std::make_shared<spdlog::sinks::ostream_sink_mt>(log));
+  std::string fingerprints[2];
+  for (const bool fast : {false, true}) {
+    host home;
+    const auto events = std::make_shared<transcript>();
+    auto settings = serving(fixture("llama_tiny.gguf"));
+    if (fast) settings.kernels.plan = "fast";
+    runtime::runtime all{home.system, settings};
+    all.wait_until_ready();
+    fingerprints[fast ? 1 : 0] = all.model()->fingerprint;
+    EXPECT_EQ(all.metrics().find("plan fast") != std::string::npos, fast);
+    EXPECT_EQ(log.str().find("kernels.plan = fast: text depends on load") !=
+                  std::string::npos,
+              fast)
+        << log.str();
+    // A policy that is reloaded does not turn it on either.
+    for (const char* id : {"a", "b", "c"}) {
+      const std::string words =
+          "A prompt of more than sixteen tokens, so that whole blocks of it "
+          "could be shared by the requests that come after it.";
+      all.submit(text_request(id, words, 4), spawn_client(home.system, events));
+      EXPECT_FALSE(events->wait(id).failed);
+      all.set_policy(settings.policy, {});
+    }
+    EXPECT_EQ(all.stats().prefix_hits > 0U, !fast);
+  }
+  sinks.pop_back();
+  EXPECT_NE(fingerprints[0], fingerprints[1]);
+  EXPECT_NE(fingerprints[1].find("-fast-"), std::string::npos);
+}
+
 TEST(Load, AContextBeyondTheModelsIsAnInputError) {
   host home;
   auto settings = serving(fixture("llama_tiny"));

@@ -61,7 +61,8 @@ class model_runner {
                      rows,
                      nullptr,
                      {tapped_, taps_.data()},
-                     points_},
+                     points_,
+                     plan_},
                     kv_, logits.data(), pool_);
     next_ += static_cast<std::int32_t>(tokens.size());
     return logits;
@@ -74,6 +75,8 @@ class model_runner {
 
   /// From now on steps show their ops; nullptr: no more.
   void show(engine::op_points* points) { points_ = points; }
+  /// Of the steps from now on.
+  void set_plan(kernels::kernel_plan plan) { plan_ = plan; }
 
   /// Forgets the sequence.
   void restart() { next_ = 0; }
@@ -109,6 +112,7 @@ class model_runner {
   std::vector<float> taps_;
   engine::op_points* points_ = nullptr;
   std::int32_t next_ = 0;
+  kernels::kernel_plan plan_ = kernels::kernel_plan::invariant;
 };
 
 struct distance {

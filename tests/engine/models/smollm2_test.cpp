@@ -73,6 +73,25 @@ struct measured {
   float widest_wrong_margin = 0;
 };
 
+/// One row beside the reference's; the differences are added to `sum`.
+void add_step(const reference_text& text, std::size_t step, const float* row,
+              std::int64_t vocabulary, measured& result, double& sum) {
+  for (std::size_t i = step * top; i < (step + 1) * top; ++i) {
+    const double difference =
+        std::abs(double{row[static_cast<std::size_t>(text.ids[i])]} -
+                 double{text.logits[i]});
+    EXPECT_FALSE(std::isnan(difference));
+    result.distance.max = std::max(result.distance.max, difference);
+    sum += difference;
+    ++result.values;
+  }
+  if (kernels::reference::argmax(row, vocabulary) != text.pick(step)) {
+    ++result.wrong_picks;
+    result.widest_wrong_margin =
+        std::max(result.widest_wrong_margin, text.margin(step));
+  }
+}
+
 /// Teacher-forced: the reference's own continuation is the input, so that every
 /// step is comparable whatever was picked before.
 measured measure(test::model_runner& runner,
@@ -85,23 +104,30 @@ measured measure(test::model_runner& runner,
     auto given = text.prompt;
     for (std::size_t step = 0; step < steps_of_each; ++step) {
       const auto logits = runner.step(given, 1);
-      const auto* row = logits.data();
-      for (std::size_t i = step * top; i < (step + 1) * top; ++i) {
-        const double difference =
-            std::abs(double{row[static_cast<std::size_t>(text.ids[i])]} -
-                     double{text.logits[i]});
-        EXPECT_FALSE(std::isnan(difference));
-        result.distance.max = std::max(result.distance.max, difference);
-        sum += difference;
-        ++result.values;
-      }
-      if (kernels::reference::argmax(row, runner.vocabulary()) !=
-          text.pick(step)) {
-        ++result.wrong_picks;
-        result.widest_wrong_margin =
-            std::max(result.widest_wrong_margin, text.margin(step));
-      }
+      add_step(text, step, logits.data(), runner.vocabulary(), result, sum);
       given = {text.pick(step)};
+    }
+  }
+  result.distance.mean = sum / static_cast<double>(result.values);
+  return result;
+}
+
+/// The same, each text in one step of many rows.
+measured measure_at_once(test::model_runner& runner,
+                         const std::vector<reference_text>& texts) {
+  measured result;
+  double sum = 0;
+  for (const auto& text : texts) {
+    runner.restart();
+    auto given = text.prompt;
+    for (std::size_t step = 0; step + 1 < steps; ++step) {
+      given.push_back(text.pick(step));
+    }
+    const auto logits = runner.step(given, steps);
+    for (std::size_t step = 0; step < steps; ++step) {
+      const auto* row =
+          logits.data() + step * static_cast<std::size_t>(runner.vocabulary());
+      add_step(text, step, row, runner.vocabulary(), result, sum);
     }
   }
   result.distance.mean = sum / static_cast<double>(result.values);
@@ -150,6 +176,19 @@ TEST_F(SmolLM2, ServedModelStaysNearTheReference) {
   report("Q4_1 weights, 8-bit activations, F16 KV", result);
   EXPECT_LT(result.distance.max, 2.0);
   EXPECT_LT(result.distance.mean, 0.2);
+  EXPECT_LE(result.widest_wrong_margin, result.distance.max);
+}
+
+TEST_F(SmolLM2, TheFastPlanStaysNearTheReferenceToo) {
+  test::model_runner runner{*source_, pool_, 512, kernels::dtype::f16};
+  const auto kept = measure_at_once(runner, texts_);
+  report("many rows, invariant", kept);
+  runner.set_plan(kernels::kernel_plan::fast);
+  const auto result = measure_at_once(runner, texts_);
+  report("many rows, fast", result);
+  EXPECT_NE(result.distance.mean, kept.distance.mean);
+  EXPECT_LT(result.distance.max, 3.0);
+  EXPECT_LT(result.distance.mean, 2 * kept.distance.mean);
   EXPECT_LE(result.widest_wrong_margin, result.distance.max);
 }
 

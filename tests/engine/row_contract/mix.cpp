@@ -53,6 +53,7 @@ class mixer {
     device.blocks = static_cast<std::int32_t>(blocks);
     device.slots = static_cast<std::int32_t>(references.size()) + 3;
     device.step_rows = 320;
+    device.plan = options.plan;
     device_ = engine::make_cpu_executor(weights, device);
     users_.resize(blocks);
     free_blocks_ = block_range(0, blocks);

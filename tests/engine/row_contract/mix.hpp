@@ -24,6 +24,7 @@ struct mix_options {
   kernels::dtype kv_type = kernels::dtype::f16;
   std::uint32_t seed = 1;
   step_faults faults;
+  kernels::kernel_plan plan = kernels::kernel_plan::invariant;
 };
 
 /// What a mix compared and what happened in it.

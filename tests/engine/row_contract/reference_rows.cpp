@@ -17,7 +17,7 @@ row_bytes bytes_of(const float* values, std::int64_t n) {
 
 reference_rows run_alone(const std::shared_ptr<engine::model>& weights,
                          kernels::dtype kv_type, const token_list& tokens,
-                         std::int32_t chunk) {
+                         std::int32_t chunk, kernels::kernel_plan plan) {
   const auto length = static_cast<std::int32_t>(tokens.size());
   engine::cpu_executor_options options;
   options.threads = 1;
@@ -25,6 +25,7 @@ reference_rows run_alone(const std::shared_ptr<engine::model>& weights,
   options.blocks = length / kernels::kv_block_tokens + 1;
   options.slots = 1;
   options.step_rows = chunk;
+  options.plan = plan;
   const auto device = engine::make_cpu_executor(weights, options);
   reference_rows rows;
   rows.tokens = tokens;

@@ -21,9 +21,10 @@ struct reference_rows {
 row_bytes bytes_of(const float* values, std::int64_t n);
 
 /// Runs `tokens` alone on one thread, `chunk` rows a step, in blocks 0, 1, ...
-reference_rows run_alone(const std::shared_ptr<engine::model>& weights,
-                         kernels::dtype kv_type, const token_list& tokens,
-                         std::int32_t chunk);
+reference_rows run_alone(
+    const std::shared_ptr<engine::model>& weights, kernels::dtype kv_type,
+    const token_list& tokens, std::int32_t chunk,
+    kernels::kernel_plan plan = kernels::kernel_plan::invariant);
 
 /// Eight sequences, up to 300 tokens long, that cross block borders and the
 /// attention chunk's border at 256, four of them with a common prefix, two of
