@@ -82,7 +82,7 @@ TEST(fast_plan, BreaksTheContractFromEightRowsOnInARealModel) {
   tokens.resize(32);
   // Random tokens, of which the model makes extreme activations; of text, and
   // against float32, smollm2_test.cpp.
-  expect_broken_from_eight_rows_on(weights, tokens, 0.7);
+  expect_broken_from_eight_rows_on(weights, tokens, 0.5);
 }
 
 /// What the suite compares sees it, as the gate must.
