@@ -57,6 +57,7 @@ struct kv_hashes {
 
 /// One row of what an op of a step made (model_op); valid during the call.
 struct op_row {
+  step_id step;
   model_op op;
   /// -1 outside of the layers.
   std::int32_t layer;

@@ -18,7 +18,8 @@ void step_points::plant(std::shared_ptr<const fault_plan> faults) {
                 : std::make_unique<fault_injector>(std::move(faults));
 }
 
-void step_points::begin_step() {
+void step_points::begin_step(step_id step) {
+  step_ = step;
   rows_.clear();
   slots_.clear();
   items_ = 0;
@@ -63,7 +64,7 @@ void step_points::after(const op_output& made) {
   for (std::int64_t i = 0; i < made.rows(); ++i) {
     made.read(i, row_.data());
     const auto row = static_cast<std::size_t>(made.step_row(i));
-    observer_({made.op(), made.layer(), slots_[row],
+    observer_({step_, made.op(), made.layer(), slots_[row],
                static_cast<std::int32_t>(rows_[row].position), made.format(),
                row_});
   }

@@ -21,7 +21,7 @@ class step_points final : public op_points {
 
   /// A step's rows, item by item as they are laid out. `known`: tokens that
   /// the slot held before, those of rejected drafts included.
-  void begin_step();
+  void begin_step(step_id step);
   void add_item(const step_item& item, std::size_t known);
   /// After the last item; what the forward pass gets, or nullptr.
   op_points* ready();
@@ -44,6 +44,7 @@ class step_points final : public op_points {
   executor::op_observer observer_;
 
   // One step's.
+  step_id step_ = 0;
   std::vector<fault_row> rows_;
   std::vector<slot_id> slots_;
   std::int64_t items_ = 0;

@@ -1,5 +1,6 @@
 #include "engine/executor/step_runner.hpp"
 
+#include <bit>
 #include <chrono>
 #include <exception>
 #include <utility>
@@ -16,16 +17,20 @@ kernels::kv_layout layout_of(const model_config& config, kernels::dtype type) {
   return {config.kv_heads, config.head_dim, type};
 }
 
+/// In whole numbers, which vectorise: bit 31 of `infinity - magnitude` is set
+/// for a NaN alone.
 logits_state state_of(std::span<const float> logits) {
-  bool nan = false;
-  bool zero = true;
+  constexpr std::uint32_t infinity = 0x7F800000U;
+  std::uint32_t any = 0;
+  std::uint32_t nan = 0;
   for (const float value : logits) {
-    nan |= value != value;
-    zero &= value == 0.0F;
+    const auto magnitude = std::bit_cast<std::uint32_t>(value) & 0x7FFFFFFFU;
+    any |= magnitude;
+    nan |= infinity - magnitude;
   }
-  return nan    ? logits_state::nan
-         : zero ? logits_state::zero
-                : logits_state::sound;
+  return nan >> 31 != 0 ? logits_state::nan
+         : any == 0     ? logits_state::zero
+                        : logits_state::sound;
 }
 
 }  // namespace
@@ -159,7 +164,7 @@ void step_runner::lay_out(const step& work, step_result& result) {
   sequences_.clear();
   logits_indexes_.clear();
   logits_rows_.clear();
-  points_.begin_step();
+  points_.begin_step(work.id);
   result.items.resize(work.items.size());
   for (std::size_t i = 0; i < work.items.size(); ++i) {
     const step_item& item = work.items[i];

@@ -13,7 +13,7 @@ namespace vouch::test {
 
 /// A row of an op as an observer saw it.
 struct seen_row {
-  std::size_t step;  // counted from 1
+  engine::step_id step;
   engine::model_op op;
   std::int32_t layer;
   engine::slot_id slot;
@@ -39,7 +39,7 @@ class faulted_run {
         std::make_shared<engine::fault_plan>(engine::fault_plan::parse(faults));
     device = engine::make_cpu_executor(model(), options);
     device->observe_ops([this](const engine::op_row& row) {
-      seen.push_back({steps,
+      seen.push_back({row.step,
                       row.op,
                       row.layer,
                       row.slot,
@@ -59,6 +59,7 @@ class faulted_run {
     device->open({slot, std::move(sampling), prompt});
   }
 
+  /// Steps are numbered from 1.
   engine::step_result run(std::vector<engine::step_item> items) {
     ++steps;
     for (auto& item : items) {
@@ -68,7 +69,7 @@ class faulted_run {
   }
 
   /// The rows of one op in one step, in the step's order.
-  std::vector<seen_row> rows(std::size_t step, engine::model_op op,
+  std::vector<seen_row> rows(engine::step_id step, engine::model_op op,
                              std::int32_t layer = -1) const {
     std::vector<seen_row> found;
     for (const auto& row : seen) {
@@ -81,7 +82,7 @@ class faulted_run {
 
   std::unique_ptr<engine::executor> device;
   std::vector<seen_row> seen;
-  std::size_t steps = 0;
+  engine::step_id steps = 0;
 };
 
 /// Tokens that no pick decides, so that the steps are the same whatever a
