@@ -10,7 +10,10 @@ namespace vouch::engine {
 
 dflash_drafter::dflash_drafter(std::unique_ptr<dflash> weights,
                                dflash_drafter_options options)
-    : weights_{std::move(weights)}, options_{std::move(options)} {}
+    : weights_{std::move(weights)},
+      options_{std::move(options)},
+      row_size_{static_cast<std::int64_t>(weights_->taps().size()) *
+                weights_->config().tap_width} {}
 
 int dflash_drafter::max_width() const {
   return std::min(weights_->max_drafts() + 1, max_round_width);
@@ -61,6 +64,7 @@ void dflash_drafter::release(slot_id slot) {
   if (state == nullptr) return;
   const auto& context = state->context;
   if (context && context->first_position() == 0 && context->rows() > 0) {
+    cut(*state, context->end());
     kept_.push_front(std::move(*state));
     if (kept_.size() > options_.kept_contexts) kept_.pop_back();
   }
@@ -86,58 +90,106 @@ std::optional<dflash_context> dflash_drafter::borrow(
   return {};
 }
 
-void dflash_drafter::make_ready(sequence& state, const stepped_rows& rows) {
+void dflash_drafter::sequence::start_anew() {
+  context.reset();
+  tokens.clear();
+  waiting.clear();
+}
+
+std::int64_t dflash_drafter::waiting_rows(const sequence& state) const {
+  return static_cast<std::int64_t>(state.waiting.size()) / row_size_;
+}
+
+std::int64_t dflash_drafter::end(const sequence& state) const {
+  return state.context->end() + waiting_rows(state);
+}
+
+void dflash_drafter::cut(sequence& state, std::int64_t position) {
+  auto& context = *state.context;
+  const auto rows = position - context.first_position();
+  if (position < context.end()) context.truncate(position);
+  state.waiting.resize(
+      static_cast<std::size_t>((position - context.end()) * row_size_));
+  state.tokens.resize(static_cast<std::size_t>(rows));
+}
+
+void dflash_drafter::make_ready(sequence& state, const stepped_rows& rows,
+                                kernels::thread_pool& pool) {
   auto& context = state.context;
   const std::int64_t position = rows.position;
-  if (!context || position < context->first_position() ||
-      position > context->end()) {
-    context.reset();
-    state.tokens.clear();
-    if (position > 0) context = borrow(rows.before);
-    if (context) {
-      state.tokens.assign(rows.before.begin(), rows.before.end());
-    } else {
-      context = weights_->new_context(position);
-    }
+  if (context && position >= context->first_position() &&
+      position <= end(state)) {
+    cut(state, position);
+    return;
   }
-  context->truncate(position);
-  state.tokens.resize(static_cast<std::size_t>(context->rows()));
+  state.start_anew();
+  if (position > 0) {
+    append_waiting(pool);
+    context = borrow(rows.before);
+  }
+  if (context) {
+    state.tokens.assign(rows.before.begin(), rows.before.end());
+  } else {
+    context = weights_->new_context(position);
+  }
+}
+
+void dflash_drafter::append_waiting(kernels::thread_pool& pool) {
+  std::vector<dflash::context_rows> parts;
+  for (auto& state : slots_) {
+    if (state.waiting.empty()) continue;
+    parts.push_back(
+        {&*state.context, state.waiting.data(), waiting_rows(state)});
+  }
+  if (parts.empty()) return;
+  try {
+    weights_->append(parts, pool);
+  } catch (...) {
+    for (auto& state : slots_) {
+      if (!state.waiting.empty()) state.start_anew();
+    }
+    throw;
+  }
+  for (auto& state : slots_) state.waiting = {};
+  keep_within_limit();
 }
 
 void dflash_drafter::after_step(std::span<const stepped_rows> items,
                                 kernels::thread_pool& pool) {
-  std::vector<dflash::context_rows> parts;
   for (const auto& item : items) {
     auto* state = find(item.slot);
     if (state == nullptr || state->full) continue;
-    make_ready(*state, item);
-    parts.push_back({&*state->context, item.taps,
-                     static_cast<std::int64_t>(item.tokens.size())});
-  }
-  weights_->append(parts, pool);
-  for (const auto& item : items) {
-    auto* state = find(item.slot);
-    if (state == nullptr || state->full) continue;
+    make_ready(*state, item, pool);
+    const auto rows = static_cast<std::int64_t>(item.tokens.size());
+    state->waiting.insert(state->waiting.end(), item.taps,
+                          item.taps + rows * row_size_);
     state->tokens.insert(state->tokens.end(), item.tokens.begin(),
                          item.tokens.end());
   }
-  keep_within_limit(items);
+  std::int64_t waiting = 0;
+  for (const auto& state : slots_) waiting += waiting_rows(state);
+  if (waiting >= options_.waiting_rows) append_waiting(pool);
 }
 
-void dflash_drafter::keep_within_limit(std::span<const stepped_rows> items) {
+void dflash_drafter::keep_within_limit() {
   auto bytes = context_bytes();
   while (bytes > options_.context_bytes && !kept_.empty()) {
     bytes -= kept_.back().context->bytes();
     kept_.pop_back();
   }
-  for (const auto& item : items) {
-    if (bytes <= options_.context_bytes) return;
-    auto* state = find(item.slot);
-    if (state == nullptr || !state->context) continue;
-    bytes -= state->context->bytes();
-    *state = {};
-    state->open = true;
-    state->full = true;
+  while (bytes > options_.context_bytes) {
+    sequence* largest = nullptr;
+    for (auto& state : slots_) {
+      if (state.context &&
+          (largest == nullptr ||
+           state.context->bytes() > largest->context->bytes())) {
+        largest = &state;
+      }
+    }
+    bytes -= largest->context->bytes();
+    *largest = {};
+    largest->open = true;
+    largest->full = true;
   }
 }
 
@@ -145,6 +197,7 @@ void dflash_drafter::keep_within_limit(std::span<const stepped_rows> items) {
 
 void dflash_drafter::propose(std::span<device_draft_job> jobs, model& target,
                              kernels::thread_pool& pool) {
+  append_waiting(pool);
   for (auto& job : jobs) {
     try {
       propose_one(job, target, pool);
@@ -175,8 +228,7 @@ void dflash_drafter::propose_one(device_draft_job& job, model& target,
                   std::to_string(position);
     return;
   }
-  context.truncate(position);
-  state->tokens.resize(static_cast<std::size_t>(context.rows()));
+  cut(*state, position);
   const int wanted = std::min(job.width - 1, weights_->max_drafts());
   auto tokens = weights_->propose(context, job.anchor, wanted, target, pool);
   const auto logits = weights_->logits();

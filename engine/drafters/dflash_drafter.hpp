@@ -18,6 +18,10 @@ struct dflash_drafter_options {
   std::size_t context_bytes = std::size_t{1} << 30;
   /// Contexts of ended sequences that are kept.
   std::size_t kept_contexts = 16;
+  /// Rows whose taps wait, of all slots together, so that the weights are read
+  /// once for them; fewer are appended when a draft needs them. Changes no byte
+  /// of a context.
+  std::int64_t waiting_rows = 16;
   /// For logs and for the gate's scope.
   std::string name;
   std::string fingerprint;
@@ -51,7 +55,8 @@ class dflash_drafter : public device_drafter {
   void propose(std::span<device_draft_job> jobs, model& target,
                kernels::thread_pool& pool) override;
 
-  /// The slot's, for tests; nullptr when it has none.
+  /// The slot's, for tests; nullptr when it has none. Rows may wait, until the
+  /// next proposal.
   const dflash_context* context_of(slot_id slot) const;
 
  private:
@@ -60,22 +65,36 @@ class dflash_drafter : public device_drafter {
     /// Its context had no room.
     bool full = false;
     std::optional<dflash_context> context;
-    /// Of the context's rows.
+    /// Of the context's rows, and of those that wait behind them.
     std::vector<token_id> tokens;
+    /// Taps of the rows that wait.
+    std::vector<float> waiting;
+
+    void start_anew();
   };
 
   sequence* find(slot_id slot);
-  /// Makes the slot's context end at the rows' position.
-  void make_ready(sequence& state, const stepped_rows& rows);
+  std::int64_t waiting_rows(const sequence& state) const;
+  /// The position behind the rows that wait.
+  std::int64_t end(const sequence& state) const;
+  /// Forgets the positions from `position` on.
+  void cut(sequence& state, std::int64_t position);
+  /// Makes the slot's rows end at the rows' position.
+  void make_ready(sequence& state, const stepped_rows& rows,
+                  kernels::thread_pool& pool);
+  /// Appends what waits. When it throws, those that waited start anew.
+  void append_waiting(kernels::thread_pool& pool);
   /// A context of exactly these tokens from another's; nothing when none
   /// begins with them.
   std::optional<dflash_context> borrow(std::span<const token_id> tokens) const;
-  void keep_within_limit(std::span<const stepped_rows> items);
+  void keep_within_limit();
   void propose_one(device_draft_job& job, model& target,
                    kernels::thread_pool& pool);
 
   std::unique_ptr<dflash> weights_;
   dflash_drafter_options options_;
+  /// Floats of one row's taps.
+  std::int64_t row_size_;
   std::vector<sequence> slots_;
   /// The latest first.
   std::list<sequence> kept_;

@@ -92,8 +92,7 @@ drafter_load load_draft_model(const std::filesystem::path& path,
                       difference);
     }
   }
-  drafter_load result;
-  result.device = std::make_shared<model_drafter>(
+  auto loaded = std::make_shared<model_drafter>(
       load_model(*files, pool),
       model_drafter_options{.slots = choice.slots,
                             .context = choice.context,
@@ -101,6 +100,9 @@ drafter_load load_draft_model(const std::filesystem::path& path,
                             .catch_up = choice.catch_up,
                             .name = files->default_name(),
                             .fingerprint = files->fingerprint()});
+  loaded->warm_up(pool);
+  drafter_load result;
+  result.device = std::move(loaded);
   return result;
 }
 

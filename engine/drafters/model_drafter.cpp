@@ -234,6 +234,16 @@ void model_drafter::propose(std::span<device_draft_job> jobs, model& /*target*/,
   }
 }
 
+void model_drafter::warm_up(kernels::thread_pool& pool) {
+  open(0);
+  device_draft_job job;
+  job.slot = 0;
+  job.anchor = 0;
+  std::vector<run> runs(1);
+  if (plan(job, runs.front()) && make_room(runs.front())) forward(runs, pool);
+  release(0);
+}
+
 void model_drafter::forward(std::vector<run>& runs,
                             kernels::thread_pool& pool) {
   std::vector<token_id> tokens;

@@ -41,6 +41,10 @@ class model_drafter : public device_drafter {
   /// Throws std::invalid_argument for options that leave no block of K and V.
   model_drafter(std::unique_ptr<model> weights, model_drafter_options options);
 
+  /// Runs a token, so that the first sequence does not wait until the memory
+  /// for K and V is mapped. Before any slot is open.
+  void warm_up(kernels::thread_pool& pool);
+
   drafter_kind kind() const override { return drafter_kind::model; }
   int max_width() const override { return max_round_width; }
   std::string description() const override;

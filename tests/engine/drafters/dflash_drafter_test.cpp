@@ -185,6 +185,33 @@ INSTANTIATE_TEST_SUITE_P(Forms, DflashDrafter,
                            return std::string{info.param};
                          });
 
+TEST(DflashDrafterRows, ThatWaitedAreTheSameBytes) {
+  const auto prompt = test::some_prompt(37, vocabulary);
+  const auto text = classic_text(prompt, 60);
+  std::vector<std::vector<std::byte>> contexts;
+  for (const std::int64_t waiting : {1, 7, 16, 1000}) {
+    engine::dflash_drafter_options options;
+    options.waiting_rows = waiting;
+    drafted_world served{"full", options};
+    auto& world = served.world;
+    world.open(0, prompt);
+    world.open(1, test::some_prompt(20, vocabulary, 2));
+    world.prefill_all(0, 10);
+    world.prefill_all(1, 3);
+    // Nobody asks for drafts: rejected rows are cut from those that wait.
+    for (int round = 0; round < 12; ++round) {
+      const auto drafts = drafts_of(text, world.text(0).size(), round % 4, 4);
+      ASSERT_EQ(world.verify(0, drafts), round % 4);
+      world.decode_one(1);
+    }
+    EXPECT_EQ(served.context(0).empty(), waiting == 1000);
+    EXPECT_FALSE(world.drafts(0, 4).empty());
+    contexts.push_back(served.context(0));
+    ASSERT_FALSE(contexts.back().empty());
+    EXPECT_EQ(contexts.back(), contexts.front()) << waiting;
+  }
+}
+
 // ------------------------------------------------------------ cold starts
 
 TEST(DflashDrafterStart, IsColdBehindAPrefixThatWasNotSeen) {
@@ -197,11 +224,11 @@ TEST(DflashDrafterStart, IsColdBehindAPrefixThatWasNotSeen) {
   world.open(0, prompt);
   world.device->set_history(0, {prompt.begin(), prompt.begin() + 32});
   world.prefill_all(0, 100, 32);
+  const auto drafts = world.drafts(0, 8);
   const auto* context = served.drafter->context_of(0);
   ASSERT_NE(context, nullptr);
   EXPECT_EQ(context->first_position(), 32);
   EXPECT_EQ(context->end(), 40);
-  const auto drafts = world.drafts(0, 8);
 
   test::dflash_world alone;
   auto drafter = alone.form("full");

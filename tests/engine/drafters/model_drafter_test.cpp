@@ -266,6 +266,17 @@ TEST(ModelDrafter, SmolLM2DraftsForItself) {
   }
 }
 
+TEST(ModelDrafter, WarmingUpLeavesNothing) {
+  const auto drafter = make_drafter(other_name);
+  kernels::thread_pool pool{2};
+  drafter->warm_up(pool);
+  EXPECT_EQ(drafter->context_bytes(), 0U);
+  drafting_world world{target_name, drafter};
+  world.open(0, test::some_prompt(20, vocabulary));
+  world.prefill_all(0);
+  EXPECT_EQ(world.drafts(0, 5), greedy_text(other_name, world.text(0), 4));
+}
+
 TEST(ModelDrafter, RefusesOptionsWithoutABlock) {
   model_drafter_options options;
   options.kv_bytes = 10;
