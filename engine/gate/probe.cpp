@@ -59,11 +59,43 @@ probe::probe(probe_options options)
     : options_{std::move(options)},
       plan_{plan_probe(options_)},
       random_{options_.seed} {
-  for (const int width : options_.widths) {
-    verdicts_.widths[width].reason = "not probed yet";
+  verdicts_ = options_.known;
+  const auto unknown = [](verdict& each) {
+    // A trip is not for the probe to judge; anything else is measured anew.
+    if (each.equal() || each.tripped()) return;
+    each = {};
+    each.reason = "not probed yet";
+  };
+  unknown(verdicts_.alone);
+  unknown(verdicts_.batch);
+  for (const int width : options_.widths) unknown(verdicts_.widths[width]);
+  pass_stages();
+}
+
+/// It holds as far as this stage would show.
+bool probe::vouched(int key) const {
+  const auto& each = key == key_alone   ? verdicts_.alone
+                     : key == key_batch ? verdicts_.batch
+                                        : verdicts_.widths.at(key);
+  if (each.source != verdict_source::stored || !each.equal()) return false;
+  // At the end of the context only tails are left, and one sequence a step is
+  // not walked to the end.
+  constexpr std::int64_t tails = 2 * max_round_width + 4;
+  return key == key_alone ||
+         each.positions + tails >= plan_.stages[stage_].positions;
+}
+
+/// Leaves out stages in which there is nothing to measure.
+void probe::pass_stages() {
+  while (stage_ < plan_.stages.size() && !random_left()) {
+    const auto& tasks = plan_.stages[stage_].tasks;
+    if (std::any_of(tasks.begin(), tasks.end(), [this](const auto& each) {
+          return !each.builds && !skipped(each);
+        })) {
+      return;
+    }
+    ++stage_;
   }
-  verdicts_.alone.reason = "not probed yet";
-  verdicts_.batch.reason = "not probed yet";
 }
 
 std::optional<gate_need> probe::need() const {
@@ -88,6 +120,7 @@ bool probe::skipped(const probe_task& each) const {
   if (each.builds) return false;
   if (verdicts_.alone.wrong()) return true;
   for (const int key : each.covers) {
+    if (vouched(key)) continue;
     if (key == key_alone) return false;
     if (verdicts_.batch.wrong()) continue;
     if (key == key_batch) return false;
@@ -132,6 +165,7 @@ void probe::next_stage() {
   // Without anything to raise, a later stage is no use.
   const bool any = verdicts_.alone.equal() || verdicts_.batch.equal();
   stage_ = any ? stage_ + 1 : plan_.stages.size();
+  pass_stages();
 }
 
 std::optional<gate_unit> probe::next() {
@@ -180,6 +214,7 @@ void probe::take(const gate_unit_result& result, std::int64_t now_ms) {
         for (auto& [width, each] : verdicts_.widths) {
           each.reason = verdicts_.batch.reason;
         }
+        options_.random_rows = 0;
         stage_ = plan_.stages.size() - 1;
         plan_.stages[stage_].tasks.clear();
         task_ = 0;

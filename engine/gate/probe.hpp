@@ -60,6 +60,9 @@ class probe {
   /// and the scenario that was under way is played again later.
   void withdraw();
 
+  /// Other verdicts than it found: what is tripped there is not tried here.
+  void overrule(const verdict_table& verdicts) { verdicts_ = verdicts; }
+
   bool done() const { return stage_ >= plan_.stages.size() && !holding_; }
   const verdict_table& verdicts() const { return verdicts_; }
   const std::vector<probe_line>& lines() const { return lines_; }
@@ -82,6 +85,8 @@ class probe {
   void begin_task();
   void end_task(std::int64_t now_ms);
   void next_stage();
+  void pass_stages();
+  bool vouched(int key) const;
   void differs(const row_mismatch& at, std::int64_t now_ms);
   void begin_detail(const row_mismatch& at);
   void end_detail();

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "engine/gate/arm_run.hpp"
+#include "engine/gate/verdict.hpp"
 #include "engine/types.hpp"
 
 namespace vouch::engine {
@@ -44,6 +45,9 @@ struct probe_options {
   /// Logits rows (or K and V) to compare in random scenarios after the first
   /// stage; 0: none.
   std::int64_t random_rows = 0;
+  /// Verdicts that hold already (stored ones): what they vouch for is not
+  /// measured again, and what they call wrong is not tried.
+  verdict_table known;
   /// Reads the bytes of a row that differs, to count them.
   bool read_rows = false;
   std::uint64_t seed = 1;

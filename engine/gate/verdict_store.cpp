@@ -12,6 +12,7 @@
 
 #include "engine/error.hpp"
 #include "engine/file_text.hpp"
+#include "engine/gate/write_file.hpp"
 
 namespace vouch::engine {
 namespace {
@@ -27,60 +28,28 @@ constexpr std::int64_t format = 1;
                           file.string() + ": " + what};
 }
 
-/// A descriptor that closes itself.
-class descriptor {
- public:
-  descriptor(const fs::path& file, int flags)
-      : value_{::open(file.c_str(), flags | O_CLOEXEC, 0644)} {
-    if (value_ < 0) fail(file, "cannot be opened");
-  }
-  ~descriptor() { ::close(value_); }
-  descriptor(const descriptor&) = delete;
-  descriptor& operator=(const descriptor&) = delete;
-  int value() const { return value_; }
-
- private:
-  int value_;
-};
-
 /// Whoever writes holds it, so that nobody's trip is lost between another's
 /// reading and writing.
 class folder_lock {
  public:
   explicit folder_lock(const fs::path& folder)
-      : file_{folder / ".lock", O_CREAT | O_RDWR} {
-    while (::flock(file_.value(), LOCK_EX) != 0) {
-      if (errno != EINTR) fail(folder / ".lock", "cannot be locked");
+      : file_{::open((folder / ".lock").c_str(), O_CREAT | O_RDWR | O_CLOEXEC,
+                     0644)} {
+    const auto name = folder / ".lock";
+    if (file_ < 0) fail(name, "cannot be opened");
+    while (::flock(file_, LOCK_EX) != 0) {
+      if (errno == EINTR) continue;
+      ::close(file_);
+      fail(name, "cannot be locked");
     }
   }
+  ~folder_lock() { ::close(file_); }
+  folder_lock(const folder_lock&) = delete;
+  folder_lock& operator=(const folder_lock&) = delete;
 
  private:
-  descriptor file_;
+  int file_;
 };
-
-void write_through(const fs::path& file, const std::string& text) {
-  fs::path fresh = file;
-  fresh += '.';
-  fresh += std::to_string(::getpid());
-  fresh += ".new";
-  {
-    const descriptor out{fresh, O_CREAT | O_TRUNC | O_WRONLY};
-    std::size_t done = 0;
-    while (done < text.size()) {
-      const auto n =
-          ::write(out.value(), text.data() + done, text.size() - done);
-      if (n < 0 && errno == EINTR) continue;
-      if (n < 0) fail(fresh, "cannot be written");
-      done += static_cast<std::size_t>(n);
-    }
-    if (::fsync(out.value()) != 0) fail(fresh, "cannot be flushed");
-  }
-  if (::rename(fresh.c_str(), file.c_str()) != 0) {
-    fail(file, "cannot be replaced");
-  }
-  const descriptor folder{file.parent_path(), O_RDONLY | O_DIRECTORY};
-  if (::fsync(folder.value()) != 0) fail(file, "its folder cannot be flushed");
-}
 
 std::string text_of(const verdict_scope& scope, const verdict_table& table) {
   return json::serialize(
