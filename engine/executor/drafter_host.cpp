@@ -27,6 +27,10 @@ drafter_host::drafter_host(std::shared_ptr<device_drafter> drafter,
     throw std::invalid_argument{"the drafter taps hidden states, and family '" +
                                 target.config().family + "' hands out none"};
   }
+  // Of an executor before this one.
+  for (slot_id slot = 0; drafter_ && slot < slots; ++slot) {
+    guarded([&] { drafter_->release(slot); });
+  }
 }
 
 drafter_host::slot_note* drafter_host::find(slot_id slot) {

@@ -22,8 +22,9 @@ class scripted_sequence : public sequence_drafter {
     const bool odd = rounds_++ % 2 == 1;
     if (options_->mode == script::empty) return out;
     std::vector<token_id> ahead(history.begin(), history.end());
+    bool lost = false;
     for (int index = 0; index < width - 1; ++index) {
-      const token_id token = next(ahead, index, odd);
+      const token_id token = next(ahead, index, odd, lost);
       if (token < 0) break;
       out.tokens.push_back(token);
       ahead.push_back(token);
@@ -32,7 +33,9 @@ class scripted_sequence : public sequence_drafter {
   }
 
  private:
-  token_id next(std::span<const token_id> ahead, int index, bool odd) const {
+  /// `lost` is set by a wrong draft.
+  token_id next(std::span<const token_id> ahead, int index, bool odd,
+                bool& lost) const {
     const auto& o = *options_;
     const auto position = static_cast<std::uint64_t>(ahead.size());
     const auto noise = philox({static_cast<std::uint32_t>(position),
@@ -43,9 +46,12 @@ class scripted_sequence : public sequence_drafter {
     const auto of = static_cast<std::uint32_t>(o.vocabulary);
     if (o.mode == script::random) return static_cast<token_id>(noise[0] % of);
     const token_id truth = o.oracle(ahead);
-    if (truth < 0 || truth >= o.vocabulary || is_right(index, odd, noise[1])) {
-      return truth;
-    }
+    const bool known = truth >= 0 && truth < o.vocabulary;
+    // A block goes on behind a wrong draft, as real ones do: its rows are paid
+    // for, whatever they are.
+    if (!known) return lost ? static_cast<token_id>(noise[0] % of) : -1;
+    if (is_right(index, odd, noise[1])) return truth;
+    lost = true;
     // Any other token: 1 to vocabulary - 1 places further on.
     const auto shift = 1 + std::uint64_t{noise[0] % (of - 1)};
     return static_cast<token_id>((static_cast<std::uint64_t>(truth) + shift) %

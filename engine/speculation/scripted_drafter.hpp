@@ -23,8 +23,9 @@ enum class script : std::uint8_t {
   empty,
 };
 
-/// The token that the target picks after a history; negative: not known, and
-/// the proposal ends there.
+/// The token that the target picks after a history; negative: not known. A
+/// proposal ends there, unless a draft before was wrong: then it goes on with
+/// any token, so that a block is as wide as it was asked for.
 using draft_oracle = std::function<token_id(std::span<const token_id>)>;
 
 /// Of whole texts (prompt and continuation) known beforehand: the next token of

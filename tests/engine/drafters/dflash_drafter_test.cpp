@@ -118,6 +118,28 @@ TEST_P(DflashDrafter, ContextsFollowTheCommittedTokensAfterEveryAcceptCount) {
   EXPECT_EQ(burst.world.kv(2), plain.world.kv(0));
 }
 
+/// Preempted and computed again in other pieces, in another slot.
+TEST_P(DflashDrafter, ARecomputedSequenceHasTheSameContext) {
+  drafted_world served{GetParam()};
+  auto& world = served.world;
+  world.open(0, test::some_prompt(33, vocabulary));
+  world.prefill_all(0, 13);
+  for (int round = 0; round < 4; ++round) {
+    world.verify(0, world.drafts(0, 5));
+  }
+  const auto drafts = world.drafts(0, 8);
+  const auto context = served.context(0);
+  world.device->release(0);
+  auto text = world.text(0);
+  const auto anchor = text.back();
+  text.pop_back();
+  world.open(3, text);
+  world.prefill_all(3, 9);
+  ASSERT_EQ(world.text(3).back(), anchor);
+  EXPECT_EQ(world.drafts(3, 8), drafts);
+  EXPECT_EQ(served.context(3), context);
+}
+
 TEST_P(DflashDrafter, DraftsAreThoseOfTheModelAlone) {
   const auto prompt = test::some_prompt(21, vocabulary);
   drafted_world served{GetParam()};

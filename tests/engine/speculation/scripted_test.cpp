@@ -122,6 +122,28 @@ TEST(ScriptedDrafter, KnowsTextsAndEndsWithThem) {
             (tokens{3, 4}));
 }
 
+TEST(ScriptedDrafter, GoesOnBehindAWrongDraft) {
+  scripted_options options;
+  options.mode = script::probable;
+  options.probabilities = {0.5};
+  options.vocabulary = 10;
+  tokens text(40);
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    text[i] = static_cast<token_id>(i * i % 10);
+  }
+  options.oracle = oracle_of_texts({text});
+  const auto load = scripted_drafter::make(options);
+  int wrong = 0;
+  for (std::ptrdiff_t from = 1; from < 33; ++from) {
+    const tokens history(text.begin(), text.begin() + from);
+    const auto drafts = load.loaded->open()->propose(history, 8).tokens;
+    EXPECT_EQ(drafts.size(), 7U);
+    wrong +=
+        std::equal(drafts.begin(), drafts.end(), text.begin() + from) ? 0 : 1;
+  }
+  EXPECT_GT(wrong, 20);
+}
+
 TEST(ScriptedDrafter, ProposesForManyAtOnce) {
   const auto drafts = scripted(script::right);
   const auto a = drafts->open();
