@@ -60,6 +60,40 @@ void board::wait_until_ready() const {
   }
 }
 
+speculation_view board::speculation() const {
+  const std::lock_guard lock{mutex_};
+  return speculation_;
+}
+
+void board::change_speculation(
+    const std::function<void(speculation_view&)>& how) {
+  const std::lock_guard in_order{watch_mutex_};
+  speculation_view before;
+  speculation_view now;
+  {
+    const std::lock_guard lock{mutex_};
+    before = speculation_;
+    how(speculation_);
+    now = speculation_;
+  }
+  if (watch_) {
+    watch_(before, now);
+  }
+}
+
+void board::set_speculation(engine::speculation_status now) {
+  change_speculation([&](speculation_view& view) {
+    view.status =
+        std::make_shared<const engine::speculation_status>(std::move(now));
+  });
+}
+
+void board::set_gate(engine::gate_snapshot now) {
+  change_speculation([&](speculation_view& view) {
+    view.gate = std::make_shared<const engine::gate_snapshot>(std::move(now));
+  });
+}
+
 std::shared_ptr<const serving> board::model() const {
   const std::lock_guard lock{mutex_};
   return model_;

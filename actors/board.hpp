@@ -4,15 +4,27 @@
 #include <condition_variable>
 #include <cstdint>
 #include <exception>
+#include <functional>
 #include <memory>
 #include <mutex>
+#include <utility>
 
 #include "actors/components.hpp"
+#include "engine/gate/snapshot.hpp"
+#include "engine/speculation/status.hpp"
 
 namespace vouch::actors {
 
 /// Where a runtime is in its life.
 enum class life : std::uint8_t { loading, ready, draining, stopped, failed };
+
+/// How speculation and its gate stand, each as whoever runs it said last.
+struct speculation_view {
+  /// SCHEDULER's; null until it has started.
+  std::shared_ptr<const engine::speculation_status> status;
+  /// GATE's; null until it has started.
+  std::shared_ptr<const engine::gate_snapshot> gate;
+};
 
 /// What SUPERVISOR and SCHEDULER let the outside read without a message. Safe
 /// from any thread.
@@ -40,6 +52,15 @@ class board {
   void set_on_time(bool value) { on_time_ = value; }
   bool healthy() const { return on_time_ && state() != life::failed; }
 
+  speculation_view speculation() const;
+  void set_speculation(engine::speculation_status now);
+  void set_gate(engine::gate_snapshot now);
+  /// Told of every change, in the thread that makes it and one at a time. Set
+  /// before anybody else knows the board.
+  using speculation_watch = std::function<void(const speculation_view& before,
+                                               const speculation_view& now)>;
+  void watch_speculation(speculation_watch watch) { watch_ = std::move(watch); }
+
   /// Asks a load in progress to give up.
   void ask_to_stop() { stop_asked_ = true; }
   bool stop_asked() const { return stop_asked_; }
@@ -55,6 +76,13 @@ class board {
   life state_ = life::loading;
   std::exception_ptr error_;
   std::shared_ptr<const serving> model_;
+
+  void change_speculation(const std::function<void(speculation_view&)>& how);
+  speculation_watch watch_;
+  /// Held while the watch is told, so that it sees changes in their order.
+  std::mutex watch_mutex_;
+  // Guarded by mutex_.
+  speculation_view speculation_;
 };
 
 }  // namespace vouch::actors

@@ -1,5 +1,6 @@
 #include "actors/speculation_metrics.hpp"
 
+#include <mutex>
 #include <string>
 
 #include <prometheus/counter.h>
@@ -26,6 +27,25 @@ Counter& counter(prometheus::Registry& registry, const char* name,
   return counters(registry, name, help).Add({});
 }
 
+Family<Gauge>& gauges(prometheus::Registry& registry, const char* name,
+                      const char* help) {
+  return prometheus::BuildGauge()
+      .Name(std::string{"vouch_"} + name)
+      .Help(help)
+      .Register(registry);
+}
+
+double number_of(const engine::verdict& of) {
+  if (of.equal()) return 1.0;
+  return of.wrong() ? -1.0 : 0.0;
+}
+
+/// A count that may start anew, with a new gate.
+template <class Number>
+void grow(Counter& counter, Number before, Number now) {
+  counter.Increment(static_cast<double>(now >= before ? now - before : now));
+}
+
 }  // namespace
 
 struct speculation_metrics::impl {
@@ -45,7 +65,27 @@ struct speculation_metrics::impl {
                           "Requests, or rounds of them, that went on "
                           "classically, by reason.")},
         draft_seconds{counter(registry, "draft_seconds_total",
-                              "Time that the drafter ran.")} {
+                              "Time that the drafter ran.")},
+        verdicts{gauges(registry, "gate_verdict",
+                        "Verdict by width (alone, batch, or a block's rows): "
+                        "1 equal, 0 not run, -1 diverges or tripped.")},
+        rungs{gauges(registry, "gate_rung", "1 for what is served now.")},
+        probe_rows{counter(registry, "gate_probe_rows_total",
+                           "Logits rows that the probe compared.")},
+        trips{counter(registry, "gate_trips_total",
+                      "Differences that the audit found in what was served.")},
+        audit_rows{counters(registry, "audit_rows_total",
+                            "Rows that the audit compared, by what they were "
+                            "and how they compared.")},
+        audit_dropped{counter(registry, "audit_dropped_total",
+                              "Draws that the audit could not compare.")},
+        audit_seconds{
+            counter(registry, "audit_seconds_total", "Time that it took.")} {
+    for (int kind = 0; kind < engine::audit_kinds; ++kind) {
+      for (int result = 0; result < engine::audit_results; ++result) {
+        audited(kind, result);
+      }
+    }
     for (int i = 0; i < engine::decline_reasons; ++i) {
       decline(static_cast<engine::decline_reason>(i));
     }
@@ -55,6 +95,13 @@ struct speculation_metrics::impl {
     return declines.Add({{"reason", std::string{engine::name_of(reason)}}});
   }
 
+  Counter& audited(int kind, int result) {
+    const auto of = static_cast<engine::audit_kind>(kind);
+    const auto how = static_cast<engine::audit_result>(result);
+    return audit_rows.Add({{"kind", std::string{engine::name_of(of)}},
+                           {"result", std::string{engine::name_of(how)}}});
+  }
+
   Family<Counter>& rounds;
   Counter& drafts;
   Counter& accepted;
@@ -62,6 +109,17 @@ struct speculation_metrics::impl {
   Family<Counter>& accepted_at;
   Family<Counter>& declines;
   Counter& draft_seconds;
+  Family<Gauge>& verdicts;
+  Family<Gauge>& rungs;
+  Counter& probe_rows;
+  Counter& trips;
+  Family<Counter>& audit_rows;
+  Counter& audit_dropped;
+  Counter& audit_seconds;
+
+  std::mutex mutex;
+  // Guarded by mutex: what is counted already.
+  engine::gate_snapshot last;
 };
 
 speculation_metrics::speculation_metrics(prometheus::Registry& registry)
@@ -88,6 +146,37 @@ void speculation_metrics::declined(engine::decline_reason reason) {
 
 void speculation_metrics::drafted(double seconds) {
   impl_->draft_seconds.Increment(seconds);
+}
+
+void speculation_metrics::gate(const engine::gate_snapshot& now) {
+  const std::lock_guard lock{impl_->mutex};
+  const auto show = [&](const std::string& width, const engine::verdict& of) {
+    impl_->verdicts.Add({{"width", width}}).Set(number_of(of));
+  };
+  show("alone", now.verdicts.alone);
+  show("batch", now.verdicts.batch);
+  for (const auto& [width, verdict] : now.verdicts.widths) {
+    show(std::to_string(width), verdict);
+  }
+  for (const auto rung : {engine::rung::burst, engine::rung::batched,
+                          engine::rung::alone, engine::rung::unvouched}) {
+    impl_->rungs.Add({{"rung", std::string{engine::name_of(rung)}}})
+        .Set(rung == now.serves ? 1.0 : 0.0);
+  }
+  const auto& last = impl_->last;
+  grow(impl_->probe_rows, last.probe_rows, now.probe_rows);
+  grow(impl_->trips, last.trips, now.trips);
+  for (int kind = 0; kind < engine::audit_kinds; ++kind) {
+    for (int result = 0; result < engine::audit_results; ++result) {
+      const auto k = static_cast<std::size_t>(kind);
+      const auto r = static_cast<std::size_t>(result);
+      grow(impl_->audited(kind, result), last.audit.rows.at(k).at(r),
+           now.audit.rows.at(k).at(r));
+    }
+  }
+  grow(impl_->audit_dropped, last.audit.dropped, now.audit.dropped);
+  grow(impl_->audit_seconds, last.audit.seconds, now.audit.seconds);
+  impl_->last = now;
 }
 
 }  // namespace vouch::actors

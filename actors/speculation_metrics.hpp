@@ -2,6 +2,7 @@
 
 #include <memory>
 
+#include "engine/gate/snapshot.hpp"
 #include "engine/schedule/burst.hpp"
 #include "engine/speculation/decline.hpp"
 
@@ -26,6 +27,9 @@ class speculation_metrics {
   void declined(engine::decline_reason reason);
   /// The drafter ran so long.
   void drafted(double seconds);
+  /// How the gate stands now; counts grow by what is more than in the snapshot
+  /// before.
+  void gate(const engine::gate_snapshot& now);
 
  private:
   struct impl;

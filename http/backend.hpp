@@ -50,8 +50,8 @@ class backend {
   virtual std::string token_bytes(engine::token_id token) const = 0;
   virtual std::string apply_template(const template_job& job) const = 0;
   virtual std::string metrics() const = 0;
-  /// What stands behind an answer that begins now.
-  virtual receipt current_receipt() const = 0;
+  /// How speculation and its gate stand.
+  virtual actors::speculation_view speculation() const = 0;
 };
 
 /// The backend over a runtime. Both must outlive it.

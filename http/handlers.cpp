@@ -8,6 +8,7 @@
 
 #include "engine/chat_template/chat_template.hpp"
 #include "http/json_document.hpp"
+#include "http/speculation.hpp"
 #include "http/text.hpp"
 #include "runtime/build_info.hpp"
 
@@ -144,6 +145,8 @@ outcome dispatch(const routing& target, std::string body, const backend& side,
       return readiness(side);
     case route_id::version:
       return json_reply({{"version", runtime::version()}});
+    case route_id::speculation:
+      return json_reply(speculation_object(side.speculation()));
     case route_id::metrics:
       return later([&side] {
         reply response;

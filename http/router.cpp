@@ -31,7 +31,7 @@ constexpr std::array routes{
     route_entry{"/version", "GET", route_id::version},
     route_entry{"/", "GET", {}},
     route_entry{"/config", "GET", {}},
-    route_entry{"/speculation", "GET", {}},
+    route_entry{"/speculation", "GET", route_id::speculation},
     route_entry{"/openapi.json", "GET", {}},
     route_entry{"/v1/responses", "POST", {}},
     route_entry{"/v1/messages", "POST", {}},

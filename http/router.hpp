@@ -22,6 +22,7 @@ enum class route_id : std::uint8_t {
   health,
   ready,
   metrics,
+  speculation,
   version,
 };
 

@@ -110,7 +110,9 @@ class runtime_backend : public backend {
                                    job.add_generation_prompt);
   }
   std::string metrics() const override { return runtime_.metrics(); }
-  receipt current_receipt() const override { return {}; }
+  actors::speculation_view speculation() const override {
+    return runtime_.speculation();
+  }
 
  private:
   caf::actor_system& system_;

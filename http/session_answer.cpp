@@ -5,6 +5,7 @@
 #include <boost/asio/post.hpp>
 
 #include "http/session.hpp"
+#include "http/speculation.hpp"
 #include "http/text.hpp"
 
 // The answering side of a session.
@@ -124,7 +125,7 @@ void session::start_generation(generation_start start) {
       [side = context_.model_side.get()](engine::token_id token) {
         return side->token_bytes(token);
       });
-  now_.generated->begin(context_.model_side->current_receipt());
+  now_.generated->begin(receipt_of(context_.model_side->speculation()));
   const std::weak_ptr<session> weak = self();
   strand_sink sink{
       context_.io, executor(),
@@ -174,7 +175,7 @@ void session::write_stream() {
   if (!generated.started()) return;
   std::string bytes;
   if (!std::exchange(now_.head_queued, true)) {
-    const auto at_start = context_.model_side->current_receipt();
+    const auto at_start = receipt_of(context_.model_side->speculation());
     generated.begin(at_start);
     bytes = stream_head({{"x-vouch-seed", std::to_string(generated.seed())},
                          {"x-vouch-receipt", header_value(at_start)}},

@@ -16,6 +16,7 @@
 #include "runtime/build_info.hpp"
 #include "runtime/load.hpp"
 #include "runtime/shutdown.hpp"
+#include "runtime/speculation_news.hpp"
 
 namespace vouch::runtime {
 
@@ -58,6 +59,17 @@ struct runtime::impl {
   std::int32_t first_step_tokens = 0;
 };
 
+namespace {
+
+void tell(const news_line& line) {
+  const auto level = line.level == news_level::info      ? spdlog::level::info
+                     : line.level == news_level::warning ? spdlog::level::warn
+                                                         : spdlog::level::err;
+  spdlog::log(level, "{}", line.text);
+}
+
+}  // namespace
+
 runtime::impl::impl(caf::actor_system& home, const config& settings,
                     loader load)
     : system(home) {
@@ -72,6 +84,16 @@ runtime::impl::impl(caf::actor_system& home, const config& settings,
   setup.notices = notices;
   setup.counters = counters;
   setup.warn = [](const std::string& message) { spdlog::error(message); };
+  notices->watch_speculation(
+      [counters = counters](const actors::speculation_view& before,
+                            const actors::speculation_view& now) {
+        if (now.gate && now.gate != before.gate) {
+          counters->speculation().gate(*now.gate);
+        }
+        for (const auto& line : speculation_news(before, now)) {
+          tell(line);
+        }
+      });
   first_max_running = settings.policy.limits.max_running;
   first_step_tokens = settings.policy.limits.step_tokens;
   counters->use_vllm_names(settings.server.vllm_metric_names);
@@ -248,6 +270,10 @@ std::string runtime::apply_template(const std::string& messages,
   input.special_tokens = model->special_tokens;
   input.now = std::chrono::system_clock::now();
   return engine::joined(model->parts.chat_template->render(input));
+}
+
+actors::speculation_view runtime::speculation() const {
+  return impl_->notices->speculation();
 }
 
 std::string runtime::metrics() const { return impl_->counters->text(); }

@@ -120,6 +120,9 @@ class runtime {
                              const std::string& variables,
                              bool add_generation_prompt) const;
 
+  /// How speculation and its gate stand: what GET /speculation shows.
+  actors::speculation_view speculation() const;
+
   /// Prometheus text exposition.
   std::string metrics() const;
   /// The counters themselves.

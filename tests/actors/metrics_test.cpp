@@ -101,6 +101,45 @@ TEST(Metrics, CountsRounds) {
   }
 }
 
+TEST(Metrics, ShowsTheGateAndCountsItsWork) {
+  metrics counted;
+  EXPECT_NE(counted.text().find("\nvouch_audit_rows_total{kind=\"burst\","
+                                "result=\"differs\"} 0\n"),
+            std::string::npos);
+  engine::gate_snapshot gate;
+  gate.serves = engine::rung::burst;
+  gate.verdicts.batch.state = engine::verdict_state::equal;
+  gate.verdicts.widths[4].state = engine::verdict_state::tripped;
+  gate.verdicts.widths[8].state = engine::verdict_state::not_run;
+  gate.probe_rows = 100;
+  gate.trips = 1;
+  gate.audit.rows[3][1] = 1;
+  gate.audit.rows[2][0] = 5;
+  gate.audit.dropped = 2;
+  gate.audit.seconds = 0.5;
+  counted.speculation().gate(gate);
+  gate.probe_rows = 150;
+  counted.speculation().gate(gate);
+  // A gate that starts anew counts from zero.
+  gate.probe_rows = 30;
+  counted.speculation().gate(gate);
+  const auto text = counted.text();
+  for (const char* line :
+       {"vouch_gate_verdict{width=\"alone\"} 0\n",
+        "vouch_gate_verdict{width=\"batch\"} 1\n",
+        "vouch_gate_verdict{width=\"4\"} -1\n",
+        "vouch_gate_verdict{width=\"8\"} 0\n",
+        "vouch_gate_rung{rung=\"burst\"} 1\n",
+        "vouch_gate_rung{rung=\"alone\"} 0\n",
+        "vouch_gate_probe_rows_total 180\n", "vouch_gate_trips_total 1\n",
+        "vouch_audit_rows_total{kind=\"burst\",result=\"differs\"} 1\n",
+        "vouch_audit_rows_total{kind=\"classic\",result=\"equal\"} 5\n",
+        "vouch_audit_dropped_total 2\n", "vouch_audit_seconds_total 0.5\n"}) {
+    EXPECT_NE(text.find(std::string{"\n"} + line), std::string::npos)
+        << line << text;
+  }
+}
+
 TEST(Metrics, ShowsWhatStepsCost) {
   metrics counted;
   engine::step_cost_model costs{{{1, 0.25}}, {{1, 0.5}}, 2};

@@ -47,7 +47,7 @@ TEST(router, finds_every_built_route) {
 TEST(router, answers_what_it_does_not_serve) {
   EXPECT_EQ(status_of(route(get("/nope"), {})), 404);
   EXPECT_EQ(status_of(route(get(""), {})), 404);
-  for (const auto* target : {"/", "/config", "/speculation", "/openapi.json"})
+  for (const auto* target : {"/", "/config", "/openapi.json"})
     EXPECT_EQ(status_of(route(get(target), {})), 501) << target;
   for (const auto* target : {"/v1/responses", "/v1/messages", "/v1/embeddings"})
     EXPECT_EQ(status_of(route(post(target), {})), 501) << target;

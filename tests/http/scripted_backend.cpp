@@ -103,14 +103,14 @@ std::shared_ptr<scripted_generation> scripted_backend::wait_for(
   return all_[number];
 }
 
-http::receipt scripted_backend::current_receipt() const {
+actors::speculation_view scripted_backend::speculation() const {
   const std::lock_guard lock{mutex_};
-  return receipt_;
+  return view_;
 }
 
-void scripted_backend::set_receipt(http::receipt now) {
+void scripted_backend::set_speculation(actors::speculation_view now) {
   const std::lock_guard lock{mutex_};
-  receipt_ = std::move(now);
+  view_ = std::move(now);
 }
 
 std::size_t scripted_backend::submitted() const {

@@ -52,16 +52,16 @@ class scripted_backend : public http::backend {
   std::string token_bytes(engine::token_id token) const override;
   std::string apply_template(const http::template_job& job) const override;
   std::string metrics() const override { return "vouch_up 1\n"; }
-  http::receipt current_receipt() const override;
+  actors::speculation_view speculation() const override;
 
   /// Waits for the generation with this number (from 0).
   std::shared_ptr<scripted_generation> wait_for(std::size_t number);
   std::size_t submitted() const;
-  void set_receipt(http::receipt now);
+  void set_speculation(actors::speculation_view now);
 
  private:
   mutable std::mutex mutex_;
-  http::receipt receipt_;
+  actors::speculation_view view_;
   std::condition_variable more_;
   std::vector<std::shared_ptr<scripted_generation>> all_;
 };

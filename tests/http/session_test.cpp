@@ -158,12 +158,13 @@ TEST_F(session_test, many_prompts_share_one_answer_and_one_seed) {
 
 TEST_F(session_test, answers_say_what_stands_behind_them) {
   serve();
-  receipt vouched;
+  engine::gate_snapshot vouched;
+  vouched.id = "00ff";
   vouched.verdict = "equal";
-  vouched.vouched = true;
-  vouched.scope = "00ff";
-  vouched.audit = true;
-  side->set_receipt(vouched);
+  vouched.vouched_positions = 128;
+  vouched.audit.share = 0.01;
+  side->set_speculation(
+      {nullptr, std::make_shared<const engine::gate_snapshot>(vouched)});
   engine::speculation_report tripped;
   tripped.verdict = "tripped";
   tripped.scope = "00ff";
@@ -186,6 +187,18 @@ TEST_F(session_test, answers_say_what_stands_behind_them) {
   EXPECT_NE(stream->body.find(R"("speculation":{"verdict":"tripped")"),
             std::string::npos)
       << stream->body;
+}
+
+TEST_F(session_test, shows_speculation_and_its_gate) {
+  serve();
+  side->now = runtime::state::loading;
+  raw_client client{port};
+  client.send("GET /speculation HTTP/1.1\r\nhost: x\r\n\r\n");
+  const auto response = client.read();
+  EXPECT_EQ(response->status, 200);
+  const auto body = boost::json::parse(response->body);
+  EXPECT_EQ(body.at("verdict"), "not_run");
+  EXPECT_TRUE(body.at("drafter").is_null());
 }
 
 TEST_F(session_test, serves_a_port_once) {
