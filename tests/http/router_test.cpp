@@ -39,6 +39,7 @@ TEST(router, finds_every_built_route) {
   EXPECT_EQ(route(get("http://h:1/ready"), {}).route, route_id::ready);
   EXPECT_EQ(route(get("/metrics"), {}).route, route_id::metrics);
   EXPECT_EQ(route(get("/version"), {}).route, route_id::version);
+  EXPECT_EQ(route(get("/speculation"), {}).route, route_id::speculation);
   const auto model = route(get("/v1/models/a%2Fb/c%zz"), {});
   EXPECT_EQ(model.route, route_id::model);
   EXPECT_EQ(model.argument, "a/b/c%zz");
