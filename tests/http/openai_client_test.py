@@ -75,8 +75,9 @@ class OpenAIClientTest(unittest.TestCase):
         self.assertEqual(usage.total_tokens,
                          usage.prompt_tokens + usage.completion_tokens)
         self.assertIsNotNone(usage.prompt_tokens_details.cached_tokens)
-        self.assertEqual(
-            usage.completion_tokens_details.accepted_prediction_tokens, 0)
+        drafts = usage.completion_tokens_details
+        self.assertGreaterEqual(drafts.accepted_prediction_tokens, 0)
+        self.assertGreaterEqual(drafts.rejected_prediction_tokens, 0)
         self.assertTrue(answer.system_fingerprint)
 
     def test_chat_stream_equals_the_whole(self):
@@ -104,6 +105,41 @@ class OpenAIClientTest(unittest.TestCase):
             self.assertEqual(len(usages), 1)
             self.assertEqual(usages[0].completion_tokens,
                              whole.usage.completion_tokens)
+
+    def test_speculation_report(self):
+        asked = {"speculation": {"report": True}}
+        raw = self.client.chat.completions.with_raw_response.create(
+            model="tiny", messages=MESSAGES, max_tokens=12, temperature=0,
+            n=2, extra_body=asked)
+        receipt = dict(
+            part.split("=") for part in
+            raw.headers["x-vouch-receipt"].split("; "))
+        answer = raw.parse()
+        report = answer.model_extra["speculation"]
+        self.assertEqual(receipt["verdict"], report["verdict"])
+        self.assertEqual(receipt["vouched"] == "yes", report["vouched"])
+        drafts = answer.usage.completion_tokens_details
+        self.assertEqual(drafts.accepted_prediction_tokens, report["accepted"])
+        self.assertEqual(drafts.rejected_prediction_tokens, report["rejected"])
+        for usage in (False, True):
+            options = {"stream_options": {"include_usage": usage}}
+            chunks = list(self.client.chat.completions.create(
+                model="tiny", messages=MESSAGES, max_tokens=12, temperature=0,
+                stream=True, extra_body=asked, **options))
+            told = ["speculation" in (chunk.model_extra or {})
+                    for chunk in chunks]
+            self.assertEqual(told, [False] * (len(chunks) - 1) + [True])
+            self.assertEqual(bool(chunks[-1].choices), not usage)
+        text = [self.client.chat.completions.create(
+            model="tiny", messages=MESSAGES, max_tokens=24, temperature=0,
+            extra_body={"speculation": {"enabled": enabled}}
+        ).choices[0].message.content for enabled in (True, False)]
+        self.assertEqual(text[0], text[1])
+        with self.assertRaises(openai.BadRequestError) as refused:
+            self.client.chat.completions.create(
+                model="tiny", messages=MESSAGES,
+                extra_body={"speculation": {"report": 1}})
+        self.assertEqual(refused.exception.param, "speculation.report")
 
     def test_text_parts(self):
         plain = self.client.chat.completions.create(
