@@ -68,6 +68,12 @@ class held_executor final : public engine::executor {
     return inner_->read_kv(blocks, position);
   }
   void observe_logits(logits_observer) override {}
+  void hash_kv(engine::kv_range range,
+               std::function<void(engine::kv_hashes)> done) override {
+    inner_->hash_kv(std::move(range), std::move(done));
+  }
+  void observe_ops(op_observer) override {}
+  void set_faults(std::shared_ptr<const engine::fault_plan>) override {}
 
  private:
   std::shared_ptr<engine::executor> inner_;
