@@ -98,10 +98,13 @@ json::value audit_object(const engine::audit_counts& audit) {
 
 receipt receipt_of(const actors::speculation_view& view) {
   receipt out;
-  out.inexact = view.status && view.status->escapes();
-  if (!view.gate) return out;
+  if (!view.gate) {
+    out.inexact = view.status && view.status->escapes();
+    return out;
+  }
   const auto& gate = *view.gate;
   out.verdict = gate.verdict;
+  out.inexact = gate.verdict == "allow_inexact" || gate.verdict == "fast";
   out.vouched = gate.vouched_positions > 0 && !out.inexact;
   out.scope = gate.id;
   out.audit = gate.audit.share > 0.0;
