@@ -81,6 +81,9 @@ void arm_run::add_due() {
     start.id = i + 1;
     start.prompt = m.tokens;
     start.sampling = texts_[each.text].sampling;
+    if (each.stop_token >= 0) {
+      start.sampling.request_stop_tokens = {each.stop_token};
+    }
     start.max_tokens = each.tokens;
     start.prompt_logprobs = each.prompt_logits;
     m.added = true;
@@ -95,11 +98,34 @@ void arm_run::offer_drafts() {
     const auto i = static_cast<std::size_t>(wish.id - 1);
     member& m = members_[i];
     const int width = std::min(wish.most, played_.sequences[i].width);
-    if (m.drafts == nullptr || width < 2) continue;
+    if (width < 2) continue;
+    if (drafts_on_device(i) && device_drafts_) {
+      const auto slot = map_.slot(wish.slot);
+      for (const auto& each : device_drafts_->items) {
+        if (each.slot == slot) {
+          schedule_.offer(wish.id, each.proposal.tokens);
+        }
+      }
+    }
+    if (m.drafts == nullptr) continue;
     const auto proposed =
         m.drafts->propose(schedule_.tokens_of(wish.id), width);
     schedule_.offer(wish.id, proposed.tokens);
   }
+}
+
+draft_batch arm_run::drafts_to_ask() const {
+  draft_batch batch;
+  for (const auto& wish : schedule_.draft_wishes()) {
+    const auto i = static_cast<std::size_t>(wish.id - 1);
+    const int width = std::min(wish.most, played_.sequences[i].width);
+    if (!drafts_on_device(i) || width < 2) continue;
+    const auto tokens = schedule_.tokens_of(wish.id);
+    batch.items.push_back({map_.slot(wish.slot), tokens.back(),
+                           static_cast<std::int32_t>(tokens.size()) - 1,
+                           width});
+  }
+  return batch;
 }
 
 std::optional<gate_unit> arm_run::next() {
@@ -120,7 +146,17 @@ std::optional<gate_unit> arm_run::next() {
     }
     add_due();
   }
+  if (!device_drafts_) {
+    gate_unit ask;
+    ask.drafts = drafts_to_ask();
+    if (!ask.drafts.items.empty()) {
+      asking_ = true;
+      out_ = true;
+      return ask;
+    }
+  }
   offer_drafts();
+  device_drafts_.reset();
   auto planned = schedule_.plan(0);
   if (!planned) {
     if (stuck_.empty()) stuck_ = "nothing could be planned";
@@ -143,6 +179,15 @@ gate_unit arm_run::unit_of(scheduler::planned_step planned) {
   for (std::size_t i = 0; i < order_.size(); ++i) {
     sent_.work.items[i] = planned_.work.items[order_[i]];
     sent_.sequences[i] = planned_.sequences[order_[i]];
+  }
+  for (auto& start : sent_.opened) {
+    // The drafter follows those alone that it drafts for.
+    start.drafts = false;
+    for (std::size_t i = 0; i < sent_.sequences.size(); ++i) {
+      if (sent_.work.items[i].slot != start.slot) continue;
+      start.drafts =
+          drafts_on_device(static_cast<std::size_t>(sent_.sequences[i] - 1));
+    }
   }
   map_.lay(sent_);
   gate_unit unit;
@@ -230,13 +275,22 @@ void arm_run::read_item(const step_item& item, const step_item_result& result,
 arm_step arm_run::take(const gate_unit_result& result) {
   arm_step seen;
   out_ = false;
+  if (std::exchange(asking_, false)) {
+    device_drafts_ = result.drafts;
+    seen.seconds = result.drafts.seconds;
+    return seen;
+  }
   seen.seconds = result.step.seconds;
   if (!stuck_.empty()) seen.failed = {0, -1, stuck_};
   if (planned_.work.items.empty()) {
     for (std::size_t i = 0; i < just_ended_.size(); ++i) {
       std::vector<std::uint64_t> kv;
       if (i < result.kv.size()) kv = result.kv[i];
-      seen.ends.push_back({just_ended_[i], std::move(kv)});
+      const auto sequence = just_ended_[i];
+      const auto tokens =
+          static_cast<std::int64_t>(members_[sequence].tokens.size()) -
+          texts_[played_.sequences[sequence].text].prompt;
+      seen.ends.push_back({sequence, tokens, std::move(kv)});
     }
     just_ended_.clear();
     if (phase_ == phase::closing) phase_ = phase::done;

@@ -23,8 +23,12 @@ struct arm_setup {
   executor_limits limits;
   token_id vocabulary = 0;
   std::optional<token_id> mask;
-  /// For draft_pattern::live; may be empty.
+  /// For draft_pattern::live: one that needs no device, or the executor's own;
+  /// or neither.
   std::shared_ptr<const drafter> live;
+  bool live_on_device = false;
+
+  bool has_live() const { return live != nullptr || live_on_device; }
 };
 
 /// A row whose input, and all input before it, is the sequence's text: one that
@@ -59,6 +63,8 @@ struct arm_step {
   /// at the end.
   struct ended {
     std::size_t sequence = 0;
+    /// Tokens it generated, a stop token not counted.
+    std::int64_t tokens = 0;
     std::vector<std::uint64_t> kv;
   };
   std::vector<ended> ends;
@@ -112,6 +118,12 @@ class arm_run {
 
   void add_due();
   void offer_drafts();
+  /// What the device's drafter is to be asked before the next step.
+  draft_batch drafts_to_ask() const;
+  bool drafts_on_device(std::size_t sequence) const {
+    return setup_.live_on_device &&
+           played_.sequences[sequence].pattern == draft_pattern::live;
+  }
   bool all_ended() const;
   gate_unit unit_of(scheduler::planned_step planned);
   gate_unit closing_unit();
@@ -133,6 +145,9 @@ class arm_run {
   phase phase_ = phase::running;
   bool out_ = false;
   std::int64_t steps_ = 0;
+  /// Of the device's drafter, for the next step; nothing: not asked yet.
+  std::optional<draft_result> device_drafts_;
+  bool asking_ = false;
   /// The step that is out: as planned, and as sent; items of the latter are in
   /// this order of the former.
   scheduler::planned_step planned_;

@@ -262,7 +262,7 @@ void audit::finish() {
   }
   const auto result = found.first ? audit_result::differs : audit_result::equal;
   counts_.rows[index(found.kind)][static_cast<std::size_t>(result)] +=
-      std::max<std::int64_t>(found.rows, 1);
+      static_cast<std::int64_t>(found.classic.size());
   if (!running_->lost) released_.push_back(found.record.hold);
   finding_ = std::move(found);
 }

@@ -46,6 +46,7 @@ void gate::start_probe(const std::vector<int>& widths) {
   auto options = options_.probe;
   options.widths = widths;
   options.known = verdicts_;
+  options.measure_all = options.measure_all || options_.unconstrained;
   remeasure_ = false;
   probe_.emplace(std::move(options));
   probing_ = options_.enabled && !probe_->done();
@@ -145,13 +146,11 @@ void gate::look_at_probe(std::int64_t) {
     return;
   }
   probing_ = false;
-  {
-    events_.push_back(
-        {gate_event::kind::probed,
-         "the probe is done: " + std::to_string(probe_->total().rows) +
-             " rows compared",
-         verdicts_, nullptr});
-  }
+  events_.push_back(
+      {gate_event::kind::probed,
+       "the probe is done: " + std::to_string(probe_->total().rows) +
+           " rows compared",
+       verdicts_, nullptr});
 }
 
 void gate::look_at_audit(std::int64_t now_ms) {

@@ -1,5 +1,6 @@
 #include "engine/gate/pattern_drafts.hpp"
 
+#include <algorithm>
 #include <array>
 
 #include "engine/speculation/lookup_drafter.hpp"
@@ -31,6 +32,20 @@ script script_of(draft_pattern pattern) {
 
 std::string_view name_of(draft_pattern pattern) {
   return pattern_names.at(static_cast<std::size_t>(pattern));
+}
+
+void find_stop(scenario_sequence& of, const probe_text& text) {
+  of.stop_token = -1;
+  of.stop_at = -1;
+  if (!of.stops) return;
+  const auto begin = text.tokens.begin() + text.prompt;
+  const auto most = std::min(of.tokens, text.size() - text.prompt) - 1;
+  for (auto k = most; k > 0; --k) {
+    if (std::find(begin, begin + k, begin[k]) != begin + k) continue;
+    of.stop_token = begin[k];
+    of.stop_at = k;
+    return;
+  }
 }
 
 std::unique_ptr<sequence_drafter> open_pattern(

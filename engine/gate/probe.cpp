@@ -38,6 +38,10 @@ verdict& of_key(verdict_table& table, int key) {
   if (key == key_batch) return table.batch;
   return table.widths[key];
 }
+const verdict& of_key(const verdict_table& table, int key) {
+  if (key == key_alone) return table.alone;
+  return key == key_batch ? table.batch : table.widths.at(key);
+}
 
 divergence divergence_of(const row_mismatch& at, const scenario& played) {
   divergence made;
@@ -74,9 +78,7 @@ probe::probe(probe_options options)
 
 /// It holds as far as this stage would show.
 bool probe::vouched(int key) const {
-  const auto& each = key == key_alone   ? verdicts_.alone
-                     : key == key_batch ? verdicts_.batch
-                                        : verdicts_.widths.at(key);
+  const auto& each = of_key(verdicts_, key);
   if (each.source != verdict_source::stored || !each.equal()) return false;
   // At the end of the context only tails are left, and one sequence a step is
   // not walked to the end.
@@ -118,21 +120,18 @@ void probe::withdraw() {
 
 bool probe::skipped(const probe_task& each) const {
   if (each.builds) return false;
-  if (verdicts_.alone.wrong()) return true;
+  if (verdicts_.alone.wrong() && !options_.measure_all) return true;
   for (const int key : each.covers) {
-    if (vouched(key)) continue;
-    if (key == key_alone) return false;
-    if (verdicts_.batch.wrong()) continue;
-    if (key == key_batch) return false;
-    const auto found = verdicts_.widths.find(key);
-    if (found == verdicts_.widths.end() || !found->second.wrong()) return false;
+    if (vouched(key) || of_key(verdicts_, key).wrong()) continue;
+    if (key <= key_batch || options_.measure_all) return false;
+    if (!verdicts_.batch.wrong()) return false;
   }
   return true;
 }
 
 bool probe::random_left() const {
   return stage_ == 0 && total_.rows < options_.random_rows &&
-         verdicts_.lowest_allowed() <= rung::batched;
+         (options_.measure_all || verdicts_.lowest_allowed() <= rung::batched);
 }
 
 void probe::begin_task() {
@@ -142,7 +141,10 @@ void probe::begin_task() {
     tasks.push_back(draw_task(random_, options_, plan_));
   }
   if (task_ == tasks.size()) return next_stage();
-  const auto& now = task();
+  auto& now = tasks[task_];
+  for (auto& each : now.played.sequences) {
+    find_stop(each, plan_.texts[each.text]);
+  }
   if (now.builds) {
     for (const auto& each : now.played.sequences) {
       auto& text = plan_.texts[each.text];
@@ -163,7 +165,8 @@ void probe::next_stage() {
   progress_.clear();
   task_ = 0;
   // Without anything to raise, a later stage is no use.
-  const bool any = verdicts_.alone.equal() || verdicts_.batch.equal();
+  const bool any = verdicts_.alone.equal() || verdicts_.batch.equal() ||
+                   options_.measure_all;
   stage_ = any ? stage_ + 1 : plan_.stages.size();
   pass_stages();
 }
@@ -187,7 +190,7 @@ std::optional<gate_unit> probe::next() {
 
 void probe::take(const gate_unit_result& result, std::int64_t now_ms) {
   out_ = false;
-  seconds_ += result.step.seconds;
+  seconds_ += result.step.seconds + result.drafts.seconds;
   task_seconds_ += result.step.seconds;
   if (releasing_) {
     releasing_ = false;
@@ -304,6 +307,14 @@ void probe::end_task(std::int64_t now_ms) {
     }
   } else if (!done.builds) {
     line.showed_nothing = nothing_shown(done, *run_, compare_->tallies());
+    auto& now = plan_.stages[stage_].tasks[task_].played;
+    const bool shorter = now.wants_preemption && line.preemptions == 0 &&
+                         now.blocks > now.least_blocks;
+    if (shorter) {
+      // Sequences shared more, or ended sooner, than was foreseen.
+      now.blocks = std::max(now.least_blocks, now.blocks * 3 / 4);
+      return;
+    }
     for (const int key : done.covers) {
       auto& so_far = progress_[key];
       const auto found = compare_->tallies().find(key > key_batch ? key : 1);

@@ -34,20 +34,23 @@ struct probe_options {
   /// Rows past a prompt.
   std::int64_t walk = 256;
   /// The first stage vouches for rows below this position; each later one for
-  /// twice as many, up to the context.
-  std::int64_t positions = 1024;
+  /// twice as many, up to last_positions.
+  std::int64_t positions = 512;
   /// Positions of an attention split: prompts begin bursts around its border.
   std::int64_t split = 256;
   /// Tokens of the long prompt instead of what `positions` asks for; 0: that.
   std::int64_t prompt_tokens = 0;
-  /// Only the first stage.
-  bool one_stage = false;
+  /// Where the last stage ends; 0: at the end of the context.
+  std::int64_t last_positions = 0;
   /// Logits rows (or K and V) to compare in random scenarios after the first
   /// stage; 0: none.
   std::int64_t random_rows = 0;
   /// Verdicts that hold already (stored ones): what they vouch for is not
   /// measured again, and what they call wrong is not tried.
   verdict_table known;
+  /// Measures also what stands on something that was found wrong: widths where
+  /// batching diverges. For people who want to see all of it.
+  bool measure_all = false;
   /// Reads the bytes of a row that differs, to count them.
   bool read_rows = false;
   std::uint64_t seed = 1;

@@ -31,13 +31,14 @@ class planner {
   }
 
   probe_plan make() {
-    const auto reach = std::min(o_.positions, context_);
+    const auto last = o_.last_positions > 0
+                          ? std::min(o_.last_positions, context_)
+                          : context_;
+    auto reach = std::min(o_.positions, last);
     add_first_stage(reach);
-    if (!o_.one_stage) {
-      for (auto p = reach; p < context_;) {
-        p = std::min(p * 2, context_);
-        add_stage(p);
-      }
+    while (reach < last) {
+      reach = std::min(reach * 2, last);
+      add_stage(reach);
     }
     for (auto& stage : plan_.stages) {
       for (const auto& task : stage.tasks) {
@@ -103,7 +104,7 @@ class planner {
 
   std::size_t add_long_text(std::int64_t reach, std::int64_t walk) {
     const auto total = std::min(reach + extra(), context_);
-    const auto generate = std::min(walk + extra(), total / 2);
+    const auto generate = std::min(walk + extra() + 8, total * 2 / 3);
     const auto prompt = o_.prompt_tokens > 0 && plan_.texts.empty()
                             ? o_.prompt_tokens
                             : total - generate;
@@ -125,22 +126,17 @@ class planner {
   void add_first_stage(std::int64_t reach) {
     probe_stage stage;
     stage.positions = reach;
-    const auto walk = std::min(o_.walk + extra(), context_ / 2);
-    const auto little = std::min(
-        std::min<std::int64_t>(o_.walk / 4, 64) + extra(), context_ / 2);
-    const auto at_split = [&](std::int64_t by) {
-      return std::min(o_.split + by, context_ / 2);
-    };
+    const auto some = std::min(o_.walk / 2 + extra(), context_ / 2);
+    const auto few = std::min(std::min<std::int64_t>(o_.walk / 4, 48) + extra(),
+                              context_ / 2);
     first_stage_texts texts;
     texts.longest = add_long_text(reach, o_.walk);
-    texts.greedy = add_text("chat", real(0, 0), 0, walk);
-    texts.penalties = add_text("German", real(1, 0), 1, walk);
-    texts.before = add_text("before a split", real(2, at_split(-1)), 0, little);
-    texts.at = add_text("at a split", real(3, at_split(0)), 2, little);
-    texts.behind = add_text("behind a split", real(4, at_split(1)), 3, little);
-    texts.one = add_text("one token", synthetic(1), 2, walk);
-    plan_.generated[texts.one] =
-        std::min(plan_.generated[texts.one], 2 * little);
+    texts.greedy = add_text("chat", real(0, 0), 0, some);
+    texts.penalties = add_text("German", real(1, 0), 1, some);
+    // Bursts that move on by one row begin at S - 2, S - 1, S, S + 1, ...
+    texts.split = add_text(
+        "at a split", real(2, std::min(o_.split, context_ / 2) - 2), 3, few);
+    texts.one = add_text("one token", synthetic(1), 2, few);
     for (std::size_t i = 0; i < plan_.texts.size(); ++i) build(stage, i);
     const scenario_maker make{o_, plan_, texts};
     make.add_alone(stage);
@@ -181,9 +177,9 @@ sampling_params probe_sampling(std::size_t kind, token_id vocabulary,
     case 1:
       p.temperature = 0.8F;
       p.top_p = 0.95F;
-      p.presence_penalty = 0.4F;
-      p.frequency_penalty = 0.3F;
-      p.repetition_penalty = 1.1F;
+      p.presence_penalty = 0.8F;
+      p.frequency_penalty = 0.7F;
+      p.repetition_penalty = 1.3F;
       p.logit_bias = {{vocabulary / 2, 1.5F}, {vocabulary / 3, -2.0F}};
       p.stop_tokens = {vocabulary - 1};
       p.ignore_eos = true;
@@ -194,8 +190,9 @@ sampling_params probe_sampling(std::size_t kind, token_id vocabulary,
       p.min_p = 0.02F;
       break;
     case 3:
-      p.frequency_penalty = 0.6F;
-      p.presence_penalty = 0.2F;
+      p.frequency_penalty = 1.5F;
+      p.presence_penalty = 1.0F;
+      p.repetition_penalty = 1.5F;
       break;
     default:
       break;

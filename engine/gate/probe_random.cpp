@@ -35,7 +35,9 @@ probe_task draw_task(std::mt19937_64& random, const probe_options& options,
   const auto slots = std::min<std::int64_t>(32, options.setup.limits.slots);
   const auto n =
       1 + below(one_in(3) ? slots : std::min<std::int64_t>(8, slots));
-  const auto kinds = options.widths.empty() ? 1 : options.setup.live ? 8 : 7;
+  const auto kinds = options.widths.empty()     ? 1
+                     : options.setup.has_live() ? 8
+                                                : 7;
   for (std::int64_t i = 0; i < n; ++i) {
     scenario_sequence each;
     each.text = texts[static_cast<std::size_t>(
@@ -52,6 +54,7 @@ probe_task draw_task(std::mt19937_64& random, const probe_options& options,
       }
     }
     each.delay = below(16);
+    each.stops = one_in(6);
     each.prompt_logits = one_in(10) && plan.texts[each.text].first_logits == 0;
     played.sequences.push_back(each);
   }

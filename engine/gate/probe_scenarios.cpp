@@ -60,7 +60,8 @@ void scenario_maker::make_tight(scenario& played) const {
     all += one;
     largest = std::max(largest, one);
   }
-  played.blocks = std::max(largest + 1, all * 2 / 3);
+  played.least_blocks = largest + 1;
+  played.blocks = std::max(largest + 1, all / 2);
   played.wants_preemption = played.blocks < all;
 }
 
@@ -92,10 +93,8 @@ void scenario_maker::add_batch(probe_stage& stage) const {
   together.sequences = {sequence(t_.longest, classic, 1),
                         sequence(t_.greedy, classic, 1, 0, 1),
                         sequence(t_.penalties, classic, 1, 0, 2),
-                        sequence(t_.before, classic, 1, 0, 3),
-                        sequence(t_.at, classic, 1, 0, 5),
-                        sequence(t_.behind, classic, 1, 0, 8),
-                        sequence(t_.one, classic, 1, 0, 9),
+                        sequence(t_.split, classic, 1, 0, 3),
+                        sequence(t_.one, classic, 1, 0, 5),
                         sequence(t_.greedy, classic, 1, 48, 13)};
   together.sequences.back().prompt_logits = true;
   add(stage, key_batch, std::move(together));
@@ -129,43 +128,43 @@ void scenario_maker::add_width(probe_stage& stage, int width) const {
 
   auto beside = named("beside bursts and classic rows, permuted", w);
   beside.permute = true;
-  beside.sequences = {sequence(t_.greedy, pattern::alternating, w),
-                      sequence(t_.penalties, pattern::mixed, w),
-                      sequence(t_.at, pattern::classic, 1, 0, 2),
-                      sequence(t_.greedy, pattern::none, w, 40, 6)};
+  beside.sequences = {sequence(t_.greedy, pattern::alternating, w, 96),
+                      sequence(t_.penalties, pattern::mixed, w, 96),
+                      sequence(t_.one, pattern::classic, 1, 0, 2),
+                      sequence(t_.greedy, pattern::none, w, 16, 6)};
   beside.wants_cache_hit = plan_.texts[t_.greedy].prompt > block_tokens;
   add(stage, w, std::move(beside));
 
-  auto prefill = named("beside a prefill", w);
+  auto prefill = named("at a split, beside a prefill", w);
   prefill.chunk = std::max<std::int64_t>(1, served_chunk(o_) / 4);
-  prefill.sequences = {sequence(t_.before, pattern::mixed, w),
-                       sequence(t_.at, pattern::all, w),
-                       sequence(t_.behind, pattern::none, w, 24),
-                       sequence(t_.longest, pattern::classic, 1, 2, 8)};
+  prefill.sequences = {sequence(t_.split, pattern::none, w, 16),
+                       sequence(t_.penalties, pattern::all, w, 40, 2),
+                       sequence(t_.longest, pattern::classic, 1, 2, 5),
+                       sequence(t_.split, pattern::mixed, w, 0, 9),
+                       sequence(t_.split, pattern::all, w, 0, 10)};
+  prefill.sequences[1].stops = true;
   add(stage, w, std::move(prefill));
 
-  auto tight = named("preempted", w);
-  const auto tokens = std::max<std::int64_t>(48, 4 * std::int64_t{w});
-  tight.sequences = {sequence(t_.greedy, pattern::mixed, w, tokens),
-                     sequence(t_.penalties, pattern::alternating, w, tokens),
-                     sequence(t_.one, pattern::random, w, tokens)};
-  make_tight(tight);
-  add(stage, w, std::move(tight));
-
-  auto many = named("many rows", w);
+  auto many = named("many rows, preempted", w);
+  many.permute = true;
   const auto n = std::clamp<std::int64_t>(
-      o_.setup.limits.step_rows / w, 1,
-      std::min<std::int64_t>(most_sequences, o_.setup.limits.slots));
+      o_.setup.limits.step_rows / w, 2,
+      std::min<std::int64_t>(8, o_.setup.limits.slots));
   const std::size_t turn[] = {t_.greedy, t_.penalties, t_.one};
+  constexpr pattern kinds[] = {pattern::all,    pattern::mixed,
+                               pattern::none,   pattern::alternating,
+                               pattern::lookup, pattern::random};
   for (std::int64_t i = 0; i < n; ++i) {
-    const auto kind = i % 4 == 3 ? pattern::lookup
-                                 : (i % 2 == 0 ? pattern::all : pattern::none);
-    many.sequences.push_back(sequence(turn[static_cast<std::size_t>(i) % 3],
-                                      kind, w, 3 * std::int64_t{w}));
+    const auto kind = kinds[i % 6];
+    const bool slow = kind == pattern::none || kind == pattern::random;
+    many.sequences.push_back(
+        sequence(turn[static_cast<std::size_t>(i) % 3], kind, w,
+                 slow ? 10 : std::max<std::int64_t>(24, 2 * std::int64_t{w})));
   }
+  make_tight(many);
   add(stage, w, std::move(many));
 
-  if (o_.setup.live) {
+  if (o_.setup.has_live()) {
     auto live = named("with the drafter that serves", w);
     live.sequences = {sequence(t_.greedy, pattern::live, w, 64),
                       sequence(t_.penalties, pattern::live, w, 64)};

@@ -11,13 +11,11 @@ namespace vouch::engine {
 struct first_stage_texts {
   /// Synthetic, up to the stage's highest position.
   std::size_t longest = 0;
-  /// Real prompts of their own length, a long walk each.
+  /// Real prompts of their own length, half a walk each.
   std::size_t greedy = 0;
   std::size_t penalties = 0;
-  /// Real ones whose first burst begins at S - 1, S and S + 1.
-  std::size_t before = 0;
-  std::size_t at = 0;
-  std::size_t behind = 0;
+  /// A real one that ends two rows before an attention split.
+  std::size_t split = 0;
   /// A prompt of one token.
   std::size_t one = 0;
 };
@@ -35,7 +33,7 @@ class scenario_maker {
   /// Together, preempted, many.
   void add_batch(probe_stage& stage) const;
   /// Bursts of one width: alone, beside other bursts and classic rows, beside a
-  /// prefill, preempted, many, with the drafter that serves.
+  /// prefill, many and preempted, with the drafter that serves.
   void add_width(probe_stage& stage, int width) const;
 
  private:

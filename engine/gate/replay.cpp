@@ -45,8 +45,12 @@ std::optional<gate_unit> replay::next() {
   work.id = ++steps_;
   if (!opened_) {
     opened_ = true;
-    unit.work.opened.push_back(
-        {slot, what_.sampling, static_cast<std::int32_t>(what_.prompt_tokens)});
+    slot_start start;
+    start.slot = slot;
+    start.sampling = what_.sampling;
+    start.prompt_tokens = static_cast<std::int32_t>(what_.prompt_tokens);
+    start.drafts = false;
+    unit.work.opened.push_back(std::move(start));
     if (at_ > 0) {
       unit.work.histories.push_back(
           {slot, {what_.tokens.begin(), what_.tokens.begin() + at_}});

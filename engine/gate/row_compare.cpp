@@ -71,11 +71,18 @@ std::optional<row_mismatch> row_compare::see_row(const arm_row& row) {
 std::optional<row_mismatch> row_compare::see_end(const arm_step::ended& end) {
   const auto& each = played_->sequences[end.sequence];
   const auto& text = texts_[each.text];
-  const auto rows = static_cast<std::size_t>(text.prompt + each.tokens - 1);
+  const auto rows = static_cast<std::size_t>(text.prompt + each.emitted() - 1);
   row_mismatch at;
   at.sequence = end.sequence;
   at.width = each.width;
   at.kind = each.width > 1 ? row_kind::verify : row_kind::decode;
+  if (end.tokens != each.emitted()) {
+    at.position = text.prompt + std::min(end.tokens, each.emitted());
+    at.what = "the end";
+    at.classic = static_cast<std::uint64_t>(each.emitted());
+    at.here = static_cast<std::uint64_t>(end.tokens);
+    return at;
+  }
   if (end.kv.size() < rows) {
     at.position = static_cast<std::int64_t>(end.kv.size());
     at.what = "kv at the end is missing";

@@ -33,7 +33,8 @@ struct row_mismatch {
   std::int32_t width = 1;
   std::int32_t row = 0;
   std::int64_t position = -1;
-  /// "logits", "kv", "pick", "kv at the end", or what failed.
+  /// "logits", "kv", "pick", "kv at the end", "the end" (another number of
+  /// tokens), or what failed.
   std::string what;
   std::uint64_t classic = 0;
   std::uint64_t here = 0;

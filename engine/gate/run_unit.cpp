@@ -19,6 +19,15 @@ std::vector<std::uint64_t> hash(executor& device, kv_range range) {
   return made.get().hashes;
 }
 
+draft_result ask_drafter(executor& device, draft_batch batch) {
+  auto promise = std::make_shared<std::promise<draft_result>>();
+  auto made = promise->get_future();
+  device.draft(std::move(batch), [promise](draft_result done) {
+    promise->set_value(std::move(done));
+  });
+  return made.get();
+}
+
 /// Copies the logits that `reads` names while it lives.
 class logits_reader {
  public:
@@ -62,6 +71,9 @@ gate_unit_result run_unit(executor& device, gate_unit unit) {
       reader.emplace(device, unit.reads, result.reads);
     }
     result.step = run_step(device, std::move(unit.work.work));
+  }
+  if (!unit.drafts.items.empty()) {
+    result.drafts = ask_drafter(device, std::move(unit.drafts));
   }
   for (auto& range : unit.kv) {
     result.kv.push_back(hash(device, std::move(range)));

@@ -69,7 +69,20 @@ struct scenario_sequence {
   int after = -1;
   /// Logits on its prompt's rows as well, and no prefix from the cache.
   bool prompt_logits = false;
+  /// It has a stop token, one that its text comes to before `tokens` are
+  /// generated; the next two are then set by find_stop().
+  bool stops = false;
+  token_id stop_token = -1;
+  /// Tokens that it generates before that.
+  std::int64_t stop_at = -1;
+
+  /// Tokens that are to come of it.
+  std::int64_t emitted() const { return stop_at >= 0 ? stop_at : tokens; }
 };
+
+/// Chooses the stop token of a sequence from its text: the latest token that
+/// did not come before. Without one it has no stop token.
+void find_stop(scenario_sequence& of, const probe_text& text);
 
 /// Sequences that are served together by a scheduler of their own.
 struct scenario {
@@ -83,6 +96,8 @@ struct scenario {
   bool prefix_cache = true;
   /// Blocks of its pool; 0: all that were lent. Few: sequences are preempted.
   std::int64_t blocks = 0;
+  /// With how few it can be played, where it is to be short of them.
+  std::int64_t least_blocks = 0;
   /// The step's items are put into another order.
   bool permute = false;
   std::uint64_t seed = 0;

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "engine/executor/draft_batch.hpp"
 #include "engine/executor/executor.hpp"
 #include "engine/schedule/scheduler.hpp"
 #include "engine/types.hpp"
@@ -30,6 +31,8 @@ struct gate_unit {
   std::vector<kv_range> kv;
   /// Read with the step. May be left out.
   std::vector<row_read> reads;
+  /// Asked of the device's drafter, in a unit without a step; no items: not.
+  draft_batch drafts;
 };
 
 struct gate_unit_result {
@@ -39,6 +42,7 @@ struct gate_unit_result {
   std::vector<std::vector<std::uint64_t>> kv;
   /// The bytes of each row that was to be read; empty: not read.
   std::vector<std::vector<std::byte>> reads;
+  draft_result drafts;
 };
 
 /// What the gate would borrow of SCHEDULER.

@@ -46,7 +46,7 @@ class gate_test : public testing::Test {
     options.walk = 64;
     options.positions = 128;
     options.split = 64;
-    options.one_stage = true;
+    options.last_positions = 128;
     return options;
   }
 
