@@ -25,5 +25,6 @@ void add_inspect(CLI::App& app, action& chosen);
 void add_tokenize(CLI::App& app, action& chosen);
 void add_template(CLI::App& app, action& chosen);
 void add_transcript(CLI::App& app, action& chosen);
+void add_probe(CLI::App& app, action& chosen);
 
 }  // namespace vouch::cli

@@ -50,6 +50,7 @@ int run(int argc, char** argv) {
   vouch::cli::add_tokenize(app, chosen);
   vouch::cli::add_template(app, chosen);
   vouch::cli::add_transcript(app, chosen);
+  vouch::cli::add_probe(app, chosen);
 
   if (const auto wrong = unknown_command(app, argc, argv); !wrong.empty()) {
     std::cerr << "vouch: " << wrong << '\n';

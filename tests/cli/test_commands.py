@@ -57,6 +57,81 @@ class Tokenize(unittest.TestCase):
             self.assertIn(wrong, got.stderr.decode())
 
 
+class Probe(unittest.TestCase):
+    """`vouch probe`: 0 holds, 1 does not, 2 it could not be run."""
+
+    SMALL = ("--walk", "32", "--positions", "128", "--max-context", "512",
+             "--kv-memory-mib", "16", "--threads", "2", "--step-tokens", "128",
+             "--chunk", "64")
+
+    def probe(self, *arguments):
+        with tempfile.TemporaryDirectory() as folder:
+            report = pathlib.Path(folder) / "report.json"
+            got = run("probe", TINY, *self.SMALL, "--json", report, *arguments)
+            return got, (json.loads(report.read_text())
+                         if report.exists() else None)
+
+    def test_a_sound_model_holds(self):
+        got, report = self.probe("--widths", "2,5", "--drafter", "lookup")
+        self.assertEqual(got.returncode, 0, got.stdout + got.stderr)
+        self.assertTrue(got.stdout.endswith(b"holds\n"), got.stdout)
+        self.assertTrue(report["holds"])
+        verdicts = report["verdicts"]
+        self.assertEqual(set(verdicts["widths"]), {"2", "5"})
+        for each in (verdicts["alone"], verdicts["batch"],
+                     *verdicts["widths"].values()):
+            self.assertEqual(each["state"], "equal")
+            self.assertGreater(each["rows"], 30)
+        self.assertGreater(report["by_pattern"]["live"]["rows"], 0)
+        self.assertIn("drafter=lookup", report["scope"])
+
+    def test_random_mixes_until_so_many_rows(self):
+        got, report = self.probe("--widths", "2,4,8", "--rows", "4000")
+        self.assertEqual(got.returncode, 0, got.stdout + got.stderr)
+        self.assertGreaterEqual(report["compared"]["rows"], 4000)
+        self.assertTrue(any(line["mix"] == "drawn"
+                            for line in report["scenarios"]))
+
+    def test_a_planted_fault_does_not_hold(self):
+        got, report = self.probe(
+            "--widths", "2,3", "--fault",
+            "op=logits phase=verify item_rows=3 ulp=1 element=2")
+        self.assertEqual(got.returncode, 1, got.stdout + got.stderr)
+        self.assertIn(b"does not hold", got.stdout)
+        first = report["verdicts"]["widths"]["3"]["first"]
+        self.assertIn("logits", first["where"])
+        self.assertGreaterEqual(first["position"], 0)
+        self.assertGreater(first["differing_bytes"], 0)
+        self.assertLessEqual(first["differing_bytes"], 4)
+        self.assertEqual(report["verdicts"]["widths"]["2"]["state"], "equal")
+        self.assertIn("op=logits", report["scope"])
+
+    def test_the_fast_plan_is_seen(self):
+        if not SMOLLM2.exists():
+            self.skipTest(FETCH)
+        got = run("probe", SMOLLM2, "--plan", "fast", "--widths", "2",
+                  "--walk", "16", "--positions", "64", "--max-context", "256")
+        self.assertEqual(got.returncode, 1, got.stdout + got.stderr)
+        self.assertIn(b"diverges", got.stdout)
+
+    def test_what_cannot_be_run_is_exit_2(self):
+        for arguments, word in (
+                (("--plan", "quick"), "--plan: expected invariant or fast"),
+                (("--fault", "op=nothing"), "--fault"),
+                (("--widths", "1"), "--widths"),
+                (("--drafter", "/no/such/drafter"), "drafter"),
+                (("--prompts", "/no/such/file"), "/no/such/file")):
+            got, _ = self.probe(*arguments)
+            self.assertEqual(got.returncode, 2, arguments)
+            self.assertIn(word, (got.stdout + got.stderr).decode())
+
+    def test_stored_verdicts_can_be_cleared(self):
+        with tempfile.TemporaryDirectory() as folder:
+            got = run("probe", TINY, "--clear", "--verdicts", folder)
+            self.assertEqual(got.returncode, 0, got.stderr)
+            self.assertIn(b"0 stored scopes", got.stdout)
+
+
 class Transcript(unittest.TestCase):
     """`vouch transcript check`: 0 holds, 1 does not, 2 cannot be read."""
 
