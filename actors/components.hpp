@@ -6,10 +6,12 @@
 #include <utility>
 #include <vector>
 
+#include "actors/burst_setup.hpp"
 #include "engine/chat_template/chat_template.hpp"
 #include "engine/executor/cost_model.hpp"
 #include "engine/executor/executor.hpp"
 #include "engine/faults/fault_plan.hpp"
+#include "engine/speculation/drafter.hpp"
 #include "engine/tokenizer/tokenizer.hpp"
 
 namespace vouch::actors {
@@ -23,6 +25,10 @@ struct components {
   std::function<std::shared_ptr<engine::executor>()> make_executor;
   /// Measures what its steps cost, before it serves anybody; may be empty.
   std::function<engine::step_cost_model(engine::executor&)> measure_costs;
+  /// How it is drafted for; where a drafter runs on the executor, `drafter` is
+  /// nullptr.
+  burst_setup bursts;
+  std::shared_ptr<const engine::drafter> drafter;
   /// End-of-generation ids from the model's own files.
   std::vector<engine::token_id> eos;
   /// Rows of the model's head; may exceed the tokenizer's size.

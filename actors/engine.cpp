@@ -31,6 +31,17 @@ engine_actor::behavior_type engine_behavior(
               }
             });
       },
+      [self](engine::draft_batch& batch) {
+        const auto sender =
+            caf::actor_cast<caf::weak_actor_ptr>(self->current_sender());
+        self->state.device->draft(
+            std::move(batch), [sender](engine::draft_result result) {
+              if (const auto strong = sender.lock()) {
+                caf::anon_send(caf::actor_cast<drafter_actor>(strong),
+                               std::move(result));
+              }
+            });
+      },
   };
 }
 

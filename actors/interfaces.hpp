@@ -3,10 +3,12 @@
 #include <caf/all.hpp>
 
 #include "actors/messages.hpp"
+#include "actors/speculation_messages.hpp"
 
 // The map of the program: every typed handle, and what each message asks for.
 //
 //   client -> SUPERVISOR -> REQUEST -> SCHEDULER -> ENGINE
+//                                      SCHEDULER -> DRAFTER -> ENGINE
 //
 // Strong handles point along these arrows only. What flows the other way goes
 // to the sender of a message or to a weak handle, so that no two actors keep
@@ -52,7 +54,29 @@ namespace vouch::actors {
 using engine_actor = caf::typed_actor<
     // Runs a step after the slots it needs were released, opened and told
     // their history; its step_result goes to the sender.
-    caf::reacts_to<engine::scheduler::planned_step>>;
+    caf::reacts_to<engine::scheduler::planned_step>,
+    // Drafts for these slots, behind the steps before it; its draft_result goes
+    // to the sender.
+    caf::reacts_to<engine::draft_batch>>;
+
+/// DRAFTER owns what drafts, and its own view of every sequence's tokens.
+/// Detached: SCHEDULER's mailbox is not held up by it.
+using drafter_actor = caf::typed_actor<
+    // Drafts for these sequences; `drafts` go to the sender.
+    caf::reacts_to<draft_order>,
+    // ENGINE has drafted.
+    caf::reacts_to<engine::draft_result>>;
+
+/// SUPERVISOR to SCHEDULER.
+struct new_drafter {
+  drafter_actor drafter;
+};
+
+}  // namespace vouch::actors
+
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(vouch::actors::new_drafter)
+
+namespace vouch::actors {
 
 /// SCHEDULER owns the sequences and decides what each step carries. Detached:
 /// nothing that is slow elsewhere may delay a step.
@@ -67,6 +91,12 @@ using scheduler_actor = caf::typed_actor<
     caf::reacts_to<abort_atom, engine::sequence_id>,
     // The oldest step in flight ended.
     caf::reacts_to<engine::step_result>,
+    // A drafter to ask from now on, after the one before has died.
+    caf::reacts_to<new_drafter>,
+    // DRAFTER's answer to an order: the next step can be planned.
+    caf::reacts_to<drafts>,
+    // What the gate vouches for from the next plan on.
+    caf::reacts_to<engine::gate_view>,
     // Replaces the policy before the next plan.
     caf::reacts_to<policy_change>,
     // Time passed: expire what waited too long, judge the running step's age.

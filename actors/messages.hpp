@@ -156,6 +156,8 @@ struct failed {
 /// REQUEST to SCHEDULER: the choices of one prompt. Ids and siblings are
 /// SCHEDULER's to give: choice i becomes sequence admission::first + i.
 struct submission {
+  /// The request's id, for the transcript.
+  std::string request;
   std::vector<engine::sequence_start> choices;
 };
 

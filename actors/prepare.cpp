@@ -204,6 +204,7 @@ prepared_request prepare(const generation_request& request,
 submission make_submission(const generation_request& request,
                            const prepared_request& prepared) {
   submission out;
+  out.request = request.id;
   out.choices.resize(static_cast<std::size_t>(request.n));
   for (std::size_t i = 0; i < out.choices.size(); ++i) {
     auto& start = out.choices[i];

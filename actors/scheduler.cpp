@@ -17,15 +17,45 @@ std::int64_t now_ms(self_pointer self) {
       .count();
 }
 
+/// Plans a step and hands it to ENGINE; false where there is none.
+bool plan_step(self_pointer self) {
+  auto& state = self->state;
+  const auto now = now_ms(self);
+  auto planned = state.schedule->plan(now);
+  if (!planned) {
+    return false;
+  }
+  state.watch.submitted(now);
+  state.step_sizes.push_back(
+      {planned->work.rows(), planned->work.logits_rows()});
+  self->send(state.setup.engine, std::move(*planned));
+  return true;
+}
+
+/// Asks DRAFTER for what the next step may verify; false where nobody is to be
+/// drafted for.
+bool ask_drafter(self_pointer self) {
+  auto& state = self->state;
+  if (!state.setup.drafter) {
+    return false;
+  }
+  auto order = state.desk->order(*state.schedule);
+  if (!order) {
+    return false;
+  }
+  state.drafting = true;
+  self->send(state.setup.drafter, std::move(*order));
+  return true;
+}
+
 /// Plans as many steps as may be in flight, and shows what changed.
 void advance(self_pointer self) {
   auto& state = self->state;
-  const auto now = now_ms(self);
-  while (auto planned = state.schedule->plan(now)) {
-    state.watch.submitted(now);
-    state.step_sizes.push_back(
-        {planned->work.rows(), planned->work.logits_rows()});
-    self->send(state.setup.engine, std::move(*planned));
+  const auto most = static_cast<std::size_t>(state.setup.steps_in_flight);
+  while (!state.drafting && state.step_sizes.size() < most) {
+    if (ask_drafter(self) || !plan_step(self)) {
+      break;
+    }
   }
   state.setup.counters->publish(state.schedule->stats());
   if (!state.tick_pending && !state.schedule->idle()) {
@@ -44,6 +74,16 @@ void deliver(self_pointer self, std::vector<engine::sequence_update> updates,
   }
 }
 
+/// DRAFTER has died: everybody goes on classically.
+void lose_drafter(self_pointer self) {
+  auto& state = self->state;
+  state.setup.drafter = nullptr;
+  state.drafting = false;
+  state.desk->set_drafter(engine::decline{engine::decline_reason::no_drafter,
+                                          "the drafter has failed"});
+  advance(self);
+}
+
 }  // namespace
 
 engine::sequence_id scheduler_state::next_ids(std::size_t count) {
@@ -55,6 +95,11 @@ bool scheduler_state::queue_has_room() const {
   const auto queued = schedule->stats().queued_requests +
                       static_cast<std::int64_t>(reserved.size());
   return queued < setup.rules.limits.max_queued_requests;
+}
+
+void scheduler_state::abort(engine::sequence_id id) {
+  schedule->abort(id);
+  desk->close(id);
 }
 
 void scheduler_state::count_step(const engine::step_result& result) {
@@ -78,10 +123,12 @@ admission scheduler_state::add(submission& batch,
     auto& start = batch.choices[i];
     start.id = first + i;
     start.sibling_of = i == 0 ? 0 : first;
+    desk->open(start, batch.request, static_cast<std::int64_t>(i));
     const auto verdict = schedule->add(std::move(start), now_ms);
     if (verdict != engine::rejection::none) {
+      desk->close(first + i);
       while (i > 0) {
-        schedule->abort(first + --i);
+        abort(first + --i);
       }
       return {verdict, 0};
     }
@@ -106,11 +153,22 @@ scheduler_actor::behavior_type scheduler_behavior(self_pointer self,
   state.costs = std::move(state.setup.costs);
   state.setup.counters->publish(state.costs);
 
+  state.desk.emplace(std::move(state.setup.bursts), state.costs,
+                     state.setup.counters);
+  state.schedule->set_burst_rules(state.desk->gate().rules);
+  if (state.setup.drafter) {
+    self->monitor(state.setup.drafter);
+  }
+
   self->set_down_handler([self](caf::down_msg& down) {
     auto& state = self->state;
+    if (state.setup.drafter && down.source == state.setup.drafter.address()) {
+      lose_drafter(self);
+      return;
+    }
     state.reserved.erase(down.source);
     for (const auto id : state.owners.erase(down.source)) {
-      state.schedule->abort(id);
+      state.abort(id);
     }
     advance(self);
   });
@@ -136,7 +194,7 @@ scheduler_actor::behavior_type scheduler_behavior(self_pointer self,
       },
       [self](abort_atom, engine::sequence_id id) {
         self->state.owners.erase(id);
-        self->state.schedule->abort(id);
+        self->state.abort(id);
         advance(self);
       },
       [self](engine::step_result& result) {
@@ -145,9 +203,32 @@ scheduler_actor::behavior_type scheduler_behavior(self_pointer self,
         state.setup.notices->set_on_time(true);
         state.count_step(result);
         auto updates = state.schedule->update(result);
+        state.desk->take(updates, *state.schedule);
         // The device first: it computes while the others are told.
         advance(self);
         deliver(self, std::move(updates), false);
+      },
+      [self](drafts& answer) {
+        auto& state = self->state;
+        if (!state.drafting || !state.desk->take(answer, *state.schedule)) {
+          return;
+        }
+        state.drafting = false;
+        if (plan_step(self)) {
+          advance(self);
+        }
+      },
+      [self](engine::gate_view& view) {
+        auto& state = self->state;
+        state.desk->set_gate(std::move(view), *state.schedule);
+        advance(self);
+      },
+      [self](new_drafter& arrived) {
+        auto& state = self->state;
+        state.setup.drafter = std::move(arrived.drafter);
+        self->monitor(state.setup.drafter);
+        state.desk->set_drafter(std::nullopt);
+        advance(self);
       },
       [self](policy_change& change) {
         self->state.setup.rules = change.rules;
@@ -158,7 +239,9 @@ scheduler_actor::behavior_type scheduler_behavior(self_pointer self,
         auto& state = self->state;
         const auto now = now_ms(self);
         state.tick_pending = false;
-        deliver(self, state.schedule->expire(now), true);
+        auto expired = state.schedule->expire(now);
+        state.desk->take(expired, *state.schedule);
+        deliver(self, std::move(expired), true);
         state.setup.notices->set_on_time(state.watch.on_time(now));
         state.setup.counters->publish(state.costs);
         advance(self);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "actors/board.hpp"
+#include "actors/burst_desk.hpp"
 #include "actors/interfaces.hpp"
 #include "actors/metrics.hpp"
 #include "actors/sequence_owners.hpp"
@@ -25,6 +26,9 @@ struct scheduler_setup {
   std::shared_ptr<metrics> counters;
   std::shared_ptr<board> notices;
   engine::step_cost_model costs;
+  /// May be nullptr: nobody drafts.
+  drafter_actor drafter;
+  burst_setup bursts;
 };
 
 struct scheduler_state {
@@ -45,11 +49,16 @@ struct scheduler_state {
   std::deque<step_size> step_sizes;
   /// What steps cost: measured at the start, kept true by those that ran.
   engine::step_cost_model costs;
+  /// Drafting, rounds and their reports.
+  std::optional<burst_desk> desk;
+  /// DRAFTER has been asked; the next step is planned when it has answered.
+  bool drafting = false;
   bool tick_pending = false;
 
   /// All choices or none.
   admission add(submission& choices, const caf::strong_actor_ptr& owner,
                 std::int64_t now_ms);
+  void abort(engine::sequence_id id);
   bool queue_has_room() const;
   /// The oldest step in flight has ended.
   void count_step(const engine::step_result& result);

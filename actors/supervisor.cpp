@@ -3,6 +3,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "actors/drafter.hpp"
 #include "actors/engine.hpp"
 #include "actors/request.hpp"
 #include "actors/scheduler.hpp"
@@ -54,6 +55,8 @@ void continue_stop(self_pointer self) {
   }
   if (state.scheduler) {
     self->send_exit(state.scheduler, caf::exit_reason::user_shutdown);
+  } else if (state.drafter) {
+    self->send_exit(state.drafter, caf::exit_reason::user_shutdown);
   } else if (state.engine) {
     self->send_exit(state.engine, caf::exit_reason::user_shutdown);
   } else if (state.loader) {
@@ -74,6 +77,14 @@ void finish_drain(self_pointer self) {
   }
 }
 
+void start_drafter(self_pointer self, const components& parts) {
+  if (!parts.bursts.declined) {
+    self->state.drafter =
+        spawn_monitored(self, drafter_behavior,
+                        drafter_setup{parts.drafter, self->state.engine});
+  }
+}
+
 void start_serving(self_pointer self, load_result& loaded) {
   auto& state = self->state;
   const auto limits = loaded.device->limits();
@@ -83,11 +94,13 @@ void start_serving(self_pointer self, load_result& loaded) {
   state.serving_since = self->clock().now();
   state.engine =
       spawn_monitored(self, engine_behavior, std::move(loaded.device));
+  start_drafter(self, model->parts);
   state.scheduler = spawn_monitored(
       self, scheduler_behavior,
       scheduler_setup{state.engine, model, state.setup.rules,
                       state.setup.steps_in_flight, state.setup.counters,
-                      state.setup.notices, std::move(loaded.costs)});
+                      state.setup.notices, std::move(loaded.costs),
+                      state.drafter, model->parts.bursts});
   state.setup.notices->set_on_time(true);
   state.setup.notices->set_ready(std::move(model));
 }
@@ -99,6 +112,10 @@ void restart(self_pointer self, const std::exception_ptr& why = nullptr) {
   auto& state = self->state;
   if (state.scheduler) {
     self->send_exit(state.scheduler, caf::exit_reason::kill);
+    return;
+  }
+  if (state.drafter) {
+    self->send_exit(state.drafter, caf::exit_reason::kill);
     return;
   }
   if (state.engine) {
@@ -134,6 +151,24 @@ void request_down(self_pointer self, const caf::down_msg& down) {
   state.requests.erase(found);
 }
 
+/// SCHEDULER serves without it; a new one is spawned a few times.
+void drafter_down(self_pointer self, const caf::down_msg& down) {
+  auto& state = self->state;
+  state.drafter = nullptr;
+  if (state.stopping) {
+    return;
+  }
+  if (!state.scheduler || !state.engine) {
+    restart(self);
+    return;
+  }
+  warn(self, "DRAFTER died: " + caf::to_string(down.reason));
+  if (state.drafter_restarts++ < state.setup.max_restarts) {
+    start_drafter(self, state.setup.notices->model()->parts);
+    self->send(state.scheduler, new_drafter{state.drafter});
+  }
+}
+
 void on_down(self_pointer self, const caf::down_msg& down) {
   auto& state = self->state;
   const auto is = [&](const auto& handle) {
@@ -158,6 +193,8 @@ void on_down(self_pointer self, const caf::down_msg& down) {
     if (!state.stopping) {
       restart(self);
     }
+  } else if (is(state.drafter)) {
+    drafter_down(self, down);
   } else if (is(state.loader)) {
     state.loader = nullptr;
   } else {

@@ -39,6 +39,8 @@ struct supervisor_state {
   loader_actor loader;
   engine_actor engine;
   scheduler_actor scheduler;
+  /// nullptr where nothing drafts.
+  drafter_actor drafter;
 
   /// A REQUEST that runs: SUPERVISOR keeps it alive.
   struct running {
@@ -51,6 +53,7 @@ struct supervisor_state {
   /// ENGINE and SCHEDULER have run: what fails from then on is tried again.
   bool has_served = false;
   int restarts = 0;
+  int drafter_restarts = 0;
   caf::actor_clock::time_point serving_since;
   bool draining = false;
   bool stopping = false;

@@ -101,6 +101,8 @@ session::session(const generation_options& options) : options_(options) {
   runtime::keep_off(
       runtime::compute_cpus(options.cpu_list, options.threads, "--cpu-list"));
   settings.engine.measure_costs = false;
+  // One text is over before a gate would have measured anything.
+  settings.speculation.drafter = "none";
   system_config_ = std::make_unique<caf::actor_system_config>();
   runtime::configure(*system_config_);
   system_ = std::make_unique<caf::actor_system>(*system_config_);

@@ -22,6 +22,7 @@
 #include "kernels/thread_pool.hpp"
 #include "runtime/build_info.hpp"
 #include "runtime/compute_cpus.hpp"
+#include "runtime/speculation.hpp"
 
 namespace vouch::runtime {
 namespace {
@@ -110,19 +111,22 @@ model_info describe(const config& settings, const engine::checkpoint& source,
   return info;
 }
 
-/// By as many threads, on the same CPUs, as will compute: they touch the
-/// weights first.
+/// The model's weights and the drafter's. By as many threads, on the same CPUs,
+/// as will compute: they touch the weights first.
 std::shared_ptr<engine::model> load_weights(
-    const engine::checkpoint& source,
-    const engine::cpu_executor_options& options,
-    const std::function<void(double)>& progress) {
+    const config& settings, const engine::checkpoint& source,
+    engine::cpu_executor_options& options,
+    const std::function<void(double)>& progress, components& out) {
   const bool pinned = !options.cpus.empty();
   const kernels::scoped_pin pin{pinned ? options.cpus.front() : -1};
   const int threads =
       pinned ? static_cast<int>(options.cpus.size()) : options.threads;
   kernels::thread_pool pool{threads > 0 ? threads : kernels::available_cores(),
                             options.cpus};
-  return engine::load_model(source, pool, progress);
+  std::shared_ptr<engine::model> weights =
+      engine::load_model(source, pool, progress);
+  load_speculation(settings, *weights, options, pool, out);
+  return weights;
 }
 
 /// Serving does without them, so a failure is no reason not to serve.
@@ -173,7 +177,7 @@ components load_components(const config& settings,
         "nothing is vouched for, and no prefix is shared between requests",
         kernels::fast_plan_rows);
   }
-  const auto weights = load_weights(*source, options, progress);
+  const auto weights = load_weights(settings, *source, options, progress, out);
   out.parts.make_executor = [weights, options = std::move(options)] {
     try {
       return std::shared_ptr<engine::executor>{

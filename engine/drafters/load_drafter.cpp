@@ -47,6 +47,8 @@ std::uint64_t draw_key() {
 
 drafter_load load_lookup(const drafter_choice& choice) {
   lookup_options options;
+  options.n_min = choice.lookup_min;
+  options.n_max = choice.lookup_max;
   options.key = choice.lookup_key ? *choice.lookup_key : draw_key();
   drafter_load result;
   result.loaded = std::make_shared<const lookup_drafter>(options);

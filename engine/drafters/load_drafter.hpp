@@ -32,6 +32,9 @@ struct drafter_choice {
   std::int32_t catch_up = 512;
   /// For DFlash checkpoints that do not say it.
   std::optional<bool> sample_from_anchor;
+  /// Lengths of the n-grams that prompt lookup looks for.
+  int lookup_min = 2;
+  int lookup_max = 4;
   /// Of prompt lookup's hashes; drawn by the system's generator when absent.
   std::optional<std::uint64_t> lookup_key;
   /// Stands in for a scripted drafter's file.

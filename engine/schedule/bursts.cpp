@@ -90,6 +90,25 @@ std::vector<draft_wish> scheduler::draft_wishes() const {
   return wishes;
 }
 
+step_load scheduler::classic_load() const {
+  const impl& m = *impl_;
+  step_load load;
+  std::int64_t prefill = 0;
+  for (const sequence* s : m.running) {
+    if (s->prefilling()) {
+      prefill += std::min<std::int64_t>(s->prefill_end - s->scheduled,
+                                        m.rules.prefill.chunk_tokens);
+    } else if (s->outstanding == 0) {
+      ++load.rows;
+    }
+  }
+  load.rows -= static_cast<std::int64_t>(draft_wishes().size());
+  load.logits_rows = load.rows;
+  load.tokens = load.rows;
+  load.rows += std::clamp<std::int64_t>(prefill, 0, m.row_budget() - load.rows);
+  return load;
+}
+
 std::span<const token_id> scheduler::tokens_of(sequence_id id) const {
   const auto found = impl_->all.find(id);
   if (found == impl_->all.end()) return {};

@@ -76,8 +76,7 @@ void scheduler::impl::plan_decode(plan_draft& d) {
               return std::pair{a->last_step, a->arrival} <
                      std::pair{b->last_step, b->arrival};
             });
-  const auto most =
-      static_cast<std::size_t>(bursts.batched ? row_budget() : 1);
+  const auto most = static_cast<std::size_t>(bursts.batched ? row_budget() : 1);
   // Memory first: whoever is preempted must not have a row in this step.
   std::vector<sequence*> planned;
   for (sequence* s : ready) {

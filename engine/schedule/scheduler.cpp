@@ -151,6 +151,8 @@ bool scheduler::idle() const {
   return impl_->all.empty() && impl_->flights.empty();
 }
 
+const executor_limits& scheduler::limits() const { return impl_->limits; }
+
 scheduler_stats scheduler::stats() const {
   const impl& m = *impl_;
   scheduler_stats s = m.counters;

@@ -15,6 +15,7 @@
 #include "engine/schedule/burst.hpp"
 #include "engine/schedule/policy.hpp"
 #include "engine/speculation/report.hpp"
+#include "engine/speculation/step_load.hpp"
 #include "engine/text/stop_matcher.hpp"
 #include "engine/types.hpp"
 
@@ -176,6 +177,8 @@ class scheduler {
   void set_burst_rules(const burst_rules& rules);
   /// Sequences that decode now and may have two rows or more.
   std::vector<draft_wish> draft_wishes() const;
+  /// About what the next step carries beside the rows of draft_wishes().
+  step_load classic_load() const;
   /// Prompt and emitted tokens, the anchor last; empty for an unknown id. Valid
   /// until the next call that changes the scheduler.
   std::span<const token_id> tokens_of(sequence_id id) const;
@@ -207,6 +210,7 @@ class scheduler {
 
   /// Nothing waits, runs or is in flight.
   bool idle() const;
+  const executor_limits& limits() const;
   scheduler_stats stats() const;
   /// Checks every internal invariant (blocks conserved, tables disjoint but for
   /// shared prefixes, ...); the first one that does not hold, or empty.

@@ -11,6 +11,7 @@
 #include "engine/speculation/acceptance.hpp"
 #include "engine/speculation/drafter.hpp"
 #include "engine/speculation/prior_table.hpp"
+#include "engine/speculation/step_load.hpp"
 #include "engine/speculation/width_set.hpp"
 #include "engine/types.hpp"
 
@@ -55,14 +56,6 @@ struct width_request {
   /// and how good they look. Nothing: it is drafted after the choice.
   std::optional<int> drafted;
   int evidence = 0;
-};
-
-/// The step's other rows.
-struct step_load {
-  std::int64_t rows = 0;
-  std::int64_t logits_rows = 0;
-  /// Tokens that they emit.
-  std::int64_t tokens = 0;
 };
 
 struct width_choice {

@@ -91,11 +91,16 @@ class world {
     }
   };
 
-  explicit world(engine::policy rules = {},
-                 fake_executor_options options = {}) {
+  /// `adjust` changes what is loaded.
+  using adjust_function = std::function<void(actors::components&)>;
+  explicit world(engine::policy rules = {}, fake_executor_options options = {},
+                 const adjust_function& adjust = {}) {
     setup_.rules = rules;
-    setup_.load = [this, options] {
+    setup_.load = [this, options, adjust] {
       auto parts = make_fake_components(options).parts;
+      if (adjust) {
+        adjust(parts);
+      }
       parts.make_executor = [this, options] {
         // A restart: the executor before has gone, and its steps with it.
         EXPECT_TRUE(device_.expired());

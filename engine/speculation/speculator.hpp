@@ -1,0 +1,79 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "engine/schedule/burst.hpp"
+#include "engine/speculation/controller.hpp"
+#include "engine/speculation/drafter.hpp"
+#include "engine/speculation/width_set.hpp"
+#include "engine/types.hpp"
+
+namespace vouch::engine {
+
+struct speculator_options {
+  /// Rows of the widest block, the configured one's or the drafter's.
+  int width = 8;
+  /// drafter::is_free().
+  bool is_free = true;
+  /// Always the widest block that is legal, whatever it costs.
+  bool fixed = false;
+  controller_options controller;
+};
+
+/// A sequence to draft for.
+struct draft_ask {
+  sequence_id id = 0;
+  slot_id slot = -1;
+  /// Rows of the block.
+  int width = 1;
+};
+
+/// What was drafted for it, or, decided, what of it a step should verify.
+struct draft_answer {
+  sequence_id id = 0;
+  draft proposal;
+};
+
+/// Between the scheduler and whoever drafts: before each step, which sequences
+/// are worth drafting for; once that is done, how much of it is worth a row;
+/// after the step, what came of it. A plain value.
+class speculator {
+ public:
+  /// Throws std::invalid_argument for controller options without step_seconds.
+  explicit speculator(speculator_options options);
+
+  /// Asks for one proposal each; a sequence that is left out stays classic.
+  std::vector<draft_ask> ask(std::span<const draft_wish> wishes,
+                             const width_set& vouched, const step_load& load);
+
+  /// The drafts to offer to the next plan, of the proposals that came for the
+  /// last ask (in any order; some may be missing). Sequences that are not in
+  /// the result get a classic row.
+  std::vector<draft_answer> decide(std::vector<draft_answer> proposals);
+  /// Sequences of the last ask that had drafts none of which paid.
+  const std::vector<sequence_id>& unprofitable() const { return unprofitable_; }
+
+  /// A decode or verify item of a sequence has ended.
+  void observe(sequence_id id, const round_report& round);
+  void forget(sequence_id id);
+
+  const width_controller& controller() const { return controller_; }
+
+ private:
+  speculator_options options_;
+  width_controller controller_;
+  /// Of the last ask.
+  std::vector<width_request> requests_;
+  std::vector<width_choice> choices_;
+  width_set vouched_;
+  step_load load_;
+  /// What was proposed for the step in flight, all of it.
+  std::unordered_map<sequence_id, draft> proposed_;
+  std::vector<sequence_id> unprofitable_;
+};
+
+}  // namespace vouch::engine

@@ -1,0 +1,100 @@
+#include "runtime/speculation.hpp"
+
+#include <algorithm>
+#include <fstream>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include <spdlog/spdlog.h>
+
+#include "engine/drafters/load_drafter.hpp"
+#include "engine/error.hpp"
+#include "engine/speculation/prior_table.hpp"
+
+namespace vouch::runtime {
+namespace {
+
+/// Appends lines to the transcript's file; one writer, SCHEDULER.
+std::function<void(const std::string&)> open_transcript(
+    const std::string& file) {
+  if (file.empty()) {
+    return {};
+  }
+  auto out = std::make_shared<std::ofstream>(file, std::ios::app);
+  if (!*out) {
+    throw engine::input_error("speculation.transcript", "cannot write " + file);
+  }
+  return [out](const std::string& line) {
+    *out << line;
+    out->flush();
+  };
+}
+
+/// Escapes and all that the gate has no say in: what holds until GATE speaks.
+engine::gate_view view_without_gate(const config& settings,
+                                    const engine::model& target, int width) {
+  engine::gate_view view;
+  view.rules.drafts.vocabulary =
+      static_cast<engine::token_id>(target.config().vocab_size);
+  if (settings.speculation.allow_inexact) {
+    view.rules.widths = engine::width_set::up_to(width);
+    view.rules.positions = target.config().max_position;
+    view.rules.inexact = true;
+    view.verdict = "allow_inexact";
+  } else {
+    view.closed = engine::decline_reason::gate_not_run;
+  }
+  return view;
+}
+
+}  // namespace
+
+void load_speculation(const config& settings, const engine::model& target,
+                      engine::cpu_executor_options& device,
+                      kernels::thread_pool& pool, components& out) {
+  const auto& wanted = settings.speculation;
+  engine::drafter_choice choice;
+  choice.name = wanted.drafter;
+  choice.slots = device.slots;
+  choice.context = device.context;
+  choice.lookup_min = wanted.lookup_min;
+  choice.lookup_max = wanted.lookup_max;
+  auto loaded =
+      engine::load_drafter(choice, target, out.parts.tokenizer.get(), pool);
+  auto& bursts = out.parts.bursts;
+  bursts.drafter = wanted.drafter;
+  bursts.fixed = wanted.controller == "fixed";
+  bursts.transcript = open_transcript(wanted.transcript);
+  bursts.declined = std::move(loaded.declined);
+  bursts.width = wanted.width;
+  if (loaded.loaded) {
+    bursts.width = std::min(bursts.width, loaded.loaded->max_width());
+    bursts.is_free = loaded.loaded->is_free();
+    bursts.prior = engine::find_prior(loaded.loaded->kind(), "cpu", "");
+  } else if (loaded.device) {
+    bursts.width = std::min(bursts.width, loaded.device->max_width());
+    bursts.is_free = false;
+    bursts.prior = engine::find_prior(loaded.device->kind(), "cpu", "");
+    device.drafter = loaded.device;
+  }
+  out.parts.drafter = std::move(loaded.loaded);
+  bursts.first_view = view_without_gate(settings, target, bursts.width);
+  if (bursts.declined) {
+    const auto reason = bursts.declined->reason;
+    if (reason != engine::decline_reason::no_drafter) {
+      spdlog::warn("no drafter ({}): {}", name_of(reason),
+                   bursts.declined->detail);
+    }
+  } else {
+    spdlog::info("drafter: {}, blocks of up to {} rows; first guess: {}",
+                 loaded.description, bursts.width, bursts.prior.source);
+  }
+  if (wanted.allow_inexact) {
+    spdlog::warn(
+        "speculation.allow_inexact: bursts run without the gate's word, and "
+        "answers are marked so");
+  }
+}
+
+}  // namespace vouch::runtime
