@@ -149,6 +149,7 @@ scheduler_actor::behavior_type scheduler_behavior(self_pointer self,
         return tokenizer->is_special(token) ? std::string_view{}
                                             : tokenizer->token_bytes(token);
       });
+  state.schedule->set_faults(state.setup.model->parts.faults);
   state.setup.counters->publish(state.schedule->stats());
   state.costs = std::move(state.setup.costs);
   state.setup.counters->publish(state.costs);

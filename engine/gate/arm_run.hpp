@@ -27,6 +27,8 @@ struct arm_setup {
   /// or neither.
   std::shared_ptr<const drafter> live;
   bool live_on_device = false;
+  /// Planted in the schedule, as in the server's; may be empty.
+  std::shared_ptr<const fault_plan> faults;
 
   bool has_live() const { return live != nullptr || live_on_device; }
 };

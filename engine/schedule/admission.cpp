@@ -79,6 +79,7 @@ scheduler::impl::admittance scheduler::impl::try_admit(sequence& s,
     wants_loans = wants_loans || !lent_blocks.empty();
     return admittance::no_room;
   }
+  if (faults) spoil_prefix(s, p);
   start(s, p);
   return admittance::admitted;
 }
@@ -112,6 +113,7 @@ void scheduler::impl::start(sequence& s, const prefix& p) {
   s.registered = 0;
   s.node = {};
   s.mixed_path = false;
+  if (faults) spoil_resumption(s);
   s.cached_prefix = p.rows > 0;
   if (!p.from_cache && p.rows > 0) {
     s.mixed_path = all.at(s.sibling_of)->mixed_path;

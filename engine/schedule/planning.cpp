@@ -143,6 +143,7 @@ void scheduler::impl::add_decode(plan_draft& d, sequence& s) {
 
 void scheduler::impl::add_prefill(plan_draft& d, sequence& s,
                                   std::int64_t rows) {
+  if (s.skip_from >= 0) rows = leave_out(s, rows);
   const std::int64_t begin = s.scheduled;
   const std::int64_t end = begin + rows;
   const bool last = end == s.size();

@@ -12,6 +12,7 @@
 
 #include "engine/executor/executor.hpp"
 #include "engine/executor/step.hpp"
+#include "engine/faults/fault_plan.hpp"
 #include "engine/schedule/burst.hpp"
 #include "engine/schedule/policy.hpp"
 #include "engine/speculation/report.hpp"
@@ -207,6 +208,12 @@ class scheduler {
   void release_hold(std::uint64_t hold);
   /// Holds that were given up because memory was short, since the last call.
   std::vector<std::uint64_t> take_dropped_holds();
+
+  /// Plants faults from the next step on, and counts steps for their conditions
+  /// anew; nullptr: none. Only those that lie in the schedule count here: a
+  /// prefix that is mapped wrongly, a resumption that leaves out rows, a stop
+  /// token that is not noticed.
+  void set_faults(std::shared_ptr<const fault_plan> faults);
 
   /// Nothing waits, runs or is in flight.
   bool idle() const;

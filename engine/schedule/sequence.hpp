@@ -73,6 +73,8 @@ struct sequence {
   bool cached_prefix = false;
   /// It has rows that nobody vouched for, so nobody else may have them.
   bool tainted = false;
+  /// A planted fault: rows from here to the last one are not computed; -1.
+  std::int64_t skip_from = -1;
   /// The last step that names it.
   step_id last_step = 0;
   /// Counts admissions, so that a result of an earlier one is not taken.

@@ -21,7 +21,7 @@ namespace vouch::engine {
 /// is next), admission.cpp (slot, blocks, prefix), planning.cpp (a step's
 /// rows), bursts.cpp (verify rows), preemption.cpp (room for those that grow),
 /// memory.cpp (giving back, prefix cache), loans.cpp (what the gate borrows and
-/// holds), update.cpp (results), invariants.cpp (checks).
+/// holds), update.cpp (results), planted.cpp (faults), invariants.cpp (checks).
 struct scheduler::impl {
   /// What a step in flight will bring, item by item.
   struct expected_item {
@@ -151,6 +151,17 @@ struct scheduler::impl {
   round_outcome settle(sequence& s, const expected_item& expected,
                        const step_item_result& item, sequence_update& u);
 
+  // planted.cpp; only where `faults` are
+  /// The fault that hits while step `during` is planned or settled.
+  const fault_spec* planted(fault_site site, step_id during,
+                            std::int64_t position,
+                            std::int64_t item_row = 0) const;
+  void spoil_prefix(const sequence& s, prefix& p);
+  void spoil_resumption(sequence& s) const;
+  std::int64_t leave_out(sequence& s, std::int64_t rows);
+  std::vector<token_id> noticed_stops(const sequence& s,
+                                      const round_report& report) const;
+
   // invariants.cpp
   std::string check_blocks() const;
   std::string check_slots() const;
@@ -176,6 +187,10 @@ struct scheduler::impl {
   fair_share shares;
 
   burst_rules bursts;
+  /// nullptr: none.
+  std::shared_ptr<const fault_plan> faults;
+  /// The last step before they were set.
+  step_id faults_since = 0;
   audit_draw draw;
   std::map<std::uint64_t, std::vector<block_id>> holds;
   std::uint64_t last_hold = 0;

@@ -129,6 +129,11 @@ round_outcome scheduler::impl::settle(sequence& s,
 
   emission_rules limit;
   limit.stop_tokens = s.stop_tokens;
+  std::vector<token_id> noticed;
+  if (faults && !report.drafts.empty()) {
+    noticed = noticed_stops(s, report);
+    limit.stop_tokens = noticed;
+  }
   limit.to_emit = s.max_tokens - s.generated();
   limit.context_left = limits.context - report.position;
   if (s.stops.active() && token_bytes) {
