@@ -12,7 +12,7 @@ struct activation_block;
 
 /// The rows that one or more matmuls read, made once and shared: the float32
 /// values and, for quantised weights (`quantize`), their 8-bit form (per block
-/// of 32: scale, 8-bit values, sum; see kernel_plan for the other plan). What
+/// of 32: scale, 8-bit values, sum). What
 /// makes them goes over each row once, while it is in the first-level cache;
 /// the bytes are those of the ops one after the other. Memory is kept from call
 /// to call.
@@ -23,7 +23,7 @@ class activations {
   activations(activations&&) noexcept;
   activations& operator=(activations&&) noexcept;
 
-  /// How the rows assigned from now on are put into 8 bits.
+  /// Of the matmuls that read the rows assigned from now on.
   void set_plan(kernel_plan plan);
 
   /// Takes `rows` rows of `in` floats at `x` (contiguous; must stay alive until

@@ -10,9 +10,9 @@ namespace vouch::kernels {
 enum class kernel_plan : std::uint8_t {
   /// A row's bytes depend on the model and on its prefix alone.
   invariant,
-  /// Steps of fast_plan_rows rows and more take kernels that are quicker and
-  /// add up in another order: the bytes of a row depend on how many share its
-  /// step. Never for text that is to be vouched for.
+  /// Kernels may be chosen by the number of rows, and from fast_plan_rows on
+  /// they round in another order: the bytes of a row depend on how many share
+  /// its step. Never for text that is to be vouched for.
   fast,
 };
 
@@ -30,10 +30,9 @@ constexpr std::optional<kernel_plan> find_plan(std::string_view name) {
   return std::nullopt;
 }
 
-/// What `fast` does differently: activations in 8 bits have one scale for 128
-/// inputs instead of one for 32, so that a matmul applies it once for four
-/// blocks of weights instead of to each.
-constexpr bool has_wide_scales(kernel_plan plan, std::int64_t rows) {
+/// True where a matmul of quantised weights applies a block's scales one after
+/// the other, d * (scale * dot), instead of (d * scale) * dot.
+constexpr bool applies_scales_in_turn(kernel_plan plan, std::int64_t rows) {
   return plan == kernel_plan::fast && rows >= fast_plan_rows;
 }
 

@@ -19,16 +19,8 @@ struct activation_block {
   std::int8_t q[quant_block_elements];
 };
 
-/// Blocks that share a scale where it is wide (128 inputs; the last of a row
-/// may be fewer). Each then holds the common scale, and its plain sum of q in
-/// scaled_sum.
-inline constexpr std::int64_t wide_blocks = 4;
-
 namespace reference {
 activation_block quantize_block(const float* x);
-/// A row's blocks, with wide scales.
-void quantize_wide_blocks(const float* x, std::int64_t blocks,
-                          activation_block* out);
 }  // namespace reference
 
 }  // namespace vouch::kernels

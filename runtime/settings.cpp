@@ -220,7 +220,7 @@ std::vector<setting> settings_of(config& c) {
   add_speculation_settings(c, all);
   const std::vector<setting> rest{
       {"kernels.plan",
-       "invariant, or fast: quicker for 8 rows and more, text depends on load",
+       "invariant, or fast: free to choose by rows, text depends on load",
        &c.kernels.plan,
        0,
        0,

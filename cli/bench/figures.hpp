@@ -14,15 +14,18 @@ namespace vouch::cli::bench {
 struct figure {
   part what{};
   /// Tokens of the prompt (prefill) or of context (contexts), sequences
-  /// (decode, sampled) or rows (verify).
+  /// (decode, sampled, plans) or rows (verify).
   std::int32_t size = 0;
   /// Tokens that `seconds` gives.
   std::int32_t tokens = 0;
   /// Of a step; of the whole prompt for prefill, which is the time to its
   /// first token.
   spread seconds;
+  /// plans: of the plan `invariant`, where `seconds` is of `fast`.
+  std::optional<spread> base_seconds;
   /// verify: time in units of a step of one row. sampled: greedy's time by
-  /// this one's, neighbours in the same round.
+  /// this one's. plans: fast's time by invariant's. Neighbours in the same
+  /// round.
   std::optional<spread> ratio;
   /// Of the median: bytes read a second by the read limit (decode, contexts),
   /// multiply-adds by the dot limit (prefill).

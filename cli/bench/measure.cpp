@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <chrono>
 #include <memory>
 #include <optional>
 #include <span>
@@ -7,6 +6,7 @@
 
 #include "cli/bench/device.hpp"
 #include "cli/bench/figures.hpp"
+#include "cli/bench/load.hpp"
 #include "cli/bench/part_times.hpp"
 #include "cli/bench/plan.hpp"
 #include "cli/bench/rounds.hpp"
@@ -17,23 +17,14 @@
 #include "kernels/kv_layout.hpp"
 #include "kernels/machine_limits.hpp"
 #include "kernels/matmul.hpp"
-#include "runtime/compute_cpus.hpp"
 
 namespace vouch::cli::bench {
 
 namespace {
 
-using clock_type = std::chrono::steady_clock;
-
-/// No further load begins after this long.
-constexpr double load_seconds = 10.0;
 /// What sampled decode samples with.
 constexpr float temperature = 0.8F;
 constexpr float top_p = 0.95F;
-
-double seconds_since(clock_type::time_point begin) {
-  return std::chrono::duration<double>(clock_type::now() - begin).count();
-}
 
 /// A figure before its rounds are over.
 struct planned_figure {
@@ -203,37 +194,70 @@ class timed_work {
   std::vector<planned_figure> figures_;
 };
 
-/// The model, and its load as often as there is time for it.
-std::shared_ptr<engine::model> load(const options& chosen,
-                                    kernels::thread_pool& pool, results& into) {
-  progress_bar bar{"Loading " + file_name(chosen.model)};
-  std::vector<double> seconds;
-  std::shared_ptr<engine::model> model;
-  const int loads = chosen.wants(part::load) ? chosen.repeat : 1;
-  const auto start = clock_type::now();
-  for (int i = 0; i < loads && (i == 0 || seconds_since(start) < load_seconds);
-       ++i) {
-    model.reset();
-    const auto begin = clock_type::now();
-    model = engine::load_model(
-        *engine::open_checkpoint(chosen.model), pool,
-        [&](double share) { bar.show((i + share) / loads); });
-    seconds.push_back(seconds_since(begin));
+/// Decode under each kernel plan, on a device of its own.
+class both_plans {
+ public:
+  both_plans(const plan& planned, const std::shared_ptr<engine::model>& model,
+             engine::cpu_executor_options settings, const prompts& texts)
+      : plan_{planned} {
+    for (const auto kind :
+         {kernels::kernel_plan::invariant, kernels::kernel_plan::fast}) {
+      settings.plan = kind;
+      auto& side = sides_.emplace_back();
+      side.on = std::make_unique<device>(model, settings);
+      for (std::int32_t s = 0; s < plan_.batches.back(); ++s) {
+        side.batch.push_back(
+            side.on->open(texts.tokens(plan_.sequence_capacity() + 1, 17 * s),
+                          plan_.sequence_capacity()));
+        side.on->prefill(side.batch.back(), plan_.depth, plan_.chunk);
+      }
+    }
   }
-  if (chosen.wants(part::load)) into.load_seconds = spread_of(seconds);
-  return model;
-}
+
+  void add_to(rounds& all) {
+    for (const auto size : plan_.batches) {
+      for (auto& side : sides_) {
+        side.series.push_back(all.add([this, &side, size] {
+          return side.on->decode(
+              {side.batch.data(), static_cast<std::size_t>(size)}, plan_.depth,
+              plan_.tokens);
+        }));
+      }
+    }
+  }
+
+  void finish(const rounds& all, std::vector<figure>& into) const {
+    for (std::size_t i = 0; i < plan_.batches.size(); ++i) {
+      const auto& invariant = all.values(sides_[0].series[i]);
+      const auto& fast = all.values(sides_[1].series[i]);
+      auto& made = into.emplace_back();
+      made.what = part::plans;
+      made.size = made.tokens = plan_.batches[i];
+      made.seconds = spread_of(fast);
+      made.base_seconds = spread_of(invariant);
+      made.ratio = ratios_of(fast, invariant);
+    }
+  }
+
+ private:
+  struct side {
+    std::unique_ptr<device> on;
+    std::vector<sequence> batch;
+    std::vector<std::size_t> series;
+  };
+  const plan& plan_;
+  /// invariant, fast.
+  std::vector<side> sides_;
+};
 
 }  // namespace
 
 results measure(const options& chosen) {
   results found;
   found.path = chosen.model;
-  const auto cpus =
-      runtime::compute_cpus(chosen.cpu_list, chosen.threads, "--cpu-list");
-  found.threads = chosen.threads > 0 ? chosen.threads
-                  : cpus.empty()     ? kernels::available_cores()
-                                     : static_cast<int>(cpus.size());
+  const compute_threads threads{chosen};
+  const auto& cpus = threads.cpus;
+  found.threads = threads.count;
   const auto source = engine::open_checkpoint(chosen.model);
   const auto& config = source->config();
   found.model = source->default_name();
@@ -256,6 +280,7 @@ results measure(const options& chosen) {
   settings.threads = found.threads;
   settings.cpus = cpus;
   settings.kv_type = kv_type;
+  settings.plan = kernels::find_plan(chosen.plan).value();
   {
     const kernels::read_probe probe{kernels::read_probe::enough_bytes(), pool};
     found.read_probe_bytes = probe.bytes();
@@ -270,11 +295,17 @@ results measure(const options& chosen) {
     if (chosen.wants(part::verify)) timed.add_verify(all);
     if (chosen.wants(part::sampled)) timed.add_sampled(all);
     if (!planned.contexts.empty()) timed.add_contexts(all, texts);
+    std::optional<both_plans> plans;
+    if (chosen.wants(part::plans)) {
+      plans.emplace(planned, model, settings, texts);
+      plans->add_to(all);
+    }
     progress_bar bar{"Measuring"};
     all.run(chosen.repeat, [&](double share) { bar.show(share); });
     found.read_limit = spread_of(all.values(read));
     found.dot_limit = spread_of(all.values(dot));
     found.figures = timed.finish(all, found);
+    if (plans) plans->finish(all, found.figures);
   }
   if (chosen.wants(part::parts)) {
     found.parts = measure_parts(planned, model, settings, texts, chosen.repeat);

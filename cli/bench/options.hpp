@@ -16,17 +16,21 @@ enum class part : std::uint8_t {
   verify,
   sampled,
   contexts,
-  parts
+  parts,
+  plans
 };
 
 /// Their names, in the order of `part`.
-inline constexpr std::array<std::string_view, 7> part_names{
-    "load", "prefill", "decode", "verify", "sampled", "contexts", "parts"};
+inline constexpr std::array<std::string_view, 8> part_names{
+    "load",    "prefill",  "decode", "verify",
+    "sampled", "contexts", "parts",  "plans"};
 
 struct options {
   std::string model;
   std::string target;
   std::string kv_type = "f16";
+  /// Of everything but `plans`, which has both.
+  std::string plan = "invariant";
   std::int32_t threads = 0;
   std::string cpu_list;
   std::int32_t repeat = 5;
@@ -46,10 +50,23 @@ struct options {
   bool prompt_given = false;
   bool depth_given = false;
   bool contexts_given = false;
+  bool tokens_given = false;
+  bool widths_given = false;
+  bool streams_given = false;
   std::vector<std::string> only;
   bool as_json = false;
+  /// Instead of parts: whole texts, with drafts that are right with probability
+  /// `accept`, at each number of streams.
+  bool sweep = false;
+  bool price_list = false;
+  std::vector<std::int32_t> streams{1};
+  double accept = 0.8;
 
+  /// Without `only`: all, but `plans` only where --plan is not the default.
   bool wants(part which) const;
+  /// With `sweep` or `price_list`: what was not given becomes what is usual
+  /// there. Throws input_error for widths that no block has.
+  void set_arm_defaults();
 };
 
 }  // namespace vouch::cli::bench

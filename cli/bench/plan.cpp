@@ -74,7 +74,8 @@ plan make_plan(const options& chosen, const engine::model_config& config) {
   made.tokens = chosen.tokens;
   made.depth = chosen.depth;
   made.chunk = chosen.chunk;
-  if (chosen.wants(part::decode) || chosen.wants(part::parts)) {
+  if (chosen.wants(part::decode) || chosen.wants(part::parts) ||
+      chosen.wants(part::plans)) {
     made.batches = sorted(chosen.batches);
   }
   if (chosen.wants(part::verify) || chosen.wants(part::parts)) {

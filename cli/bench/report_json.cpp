@@ -30,6 +30,7 @@ constexpr names all_names[] = {
     {part::decode, "decode", "sequences", "", "share_of_read_limit"},
     {part::verify, "verify", "width", "units", ""},
     {part::sampled, "sampled", "sequences", "of_greedy", ""},
+    {part::plans, "plans", "rows", "of_invariant", ""},
     {part::contexts, "contexts", "context", "", "share_of_read_limit"},
 };
 
@@ -37,6 +38,9 @@ json::object to_json(const figure& of, const names& words) {
   json::object made{{words.size, of.size},
                     {"ms", to_json(scaled(of.seconds, 1e3))},
                     {"tok_s", to_json(inverse(of.seconds, of.tokens))}};
+  if (of.base_seconds) {
+    made["invariant_ms"] = to_json(scaled(*of.base_seconds, 1e3));
+  }
   if (of.ratio) made[words.ratio] = to_json(*of.ratio);
   if (of.share) made[words.share] = *of.share;
   return made;
@@ -62,6 +66,7 @@ void print_json(const options& chosen, const results& found) {
       {"device", found.device},
       {"threads", found.threads},
       {"kv_type", chosen.kv_type},
+      {"plan", chosen.plan},
       {"rounds", chosen.repeat},
       {"steps", chosen.tokens},
       {"depth", found.depth},

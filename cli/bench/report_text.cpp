@@ -64,6 +64,23 @@ void print_section(const section& words, const results& found) {
   }
 }
 
+void print_plans(const results& found) {
+  bool first = true;
+  for (const auto& each : found.figures) {
+    if (each.what != part::plans) continue;
+    if (first) {
+      std::cout << "\nPlans: decode, one row a sequence\n"
+                << fmt::format("{:>10}{:>9}{:18}{:>9}{:18}{:>12}\n", "rows",
+                               "ms, inv.", "", "fast", "", "x invariant");
+    }
+    first = false;
+    std::cout << fmt::format("{:>10} {}{}    {}\n", each.size,
+                             show(scaled(*each.base_seconds, milli), 2),
+                             show(scaled(each.seconds, milli), 2),
+                             show(*each.ratio, 3));
+  }
+}
+
 void print_parts(const results& found) {
   if (found.parts.empty()) return;
   std::cout << "\nTime by part, ms (share of the step)\n"
@@ -107,6 +124,7 @@ void print_text(const options& chosen, const results& found) {
               << show(*found.load_seconds, 3) << "       s\n";
   }
   for (const auto& each : sections) print_section(each, found);
+  print_plans(found);
   print_parts(found);
 }
 

@@ -25,11 +25,8 @@ T* grown(std::vector<T>& buffer, std::int64_t size) {
 
 /// make(r) gives row r's floats; `out` is null or takes their 8-bit form.
 template <class Make>
-void make_rows(const activations::impl& into, activation_block* out,
+void make_rows(std::int64_t rows, std::int64_t in, activation_block* out,
                thread_pool& pool, Make&& make) {
-  const auto rows = into.rows;
-  const auto in = into.in;
-  const auto quantize = into.wide ? quantize_wide_blocks : quantize_blocks;
   const std::int64_t piece = std::max<std::int64_t>(
       floats_per_claim / std::max<std::int64_t>(in, 1), 1);
   const std::int64_t blocks = in / quant_block_elements;
@@ -37,7 +34,7 @@ void make_rows(const activations::impl& into, activation_block* out,
     const std::int64_t end = std::min(rows, (i + 1) * piece);
     for (std::int64_t r = i * piece; r < end; ++r) {
       const float* row = make(r);
-      if (out != nullptr) quantize(row, blocks, out + r * blocks);
+      if (out != nullptr) quantize_blocks(row, blocks, out + r * blocks);
     }
   });
 }
@@ -58,7 +55,7 @@ activation_block* activations::impl::begin(const float* values,
   rows = row_count;
   in = row_floats;
   quantized = quantize;
-  wide = quantize && has_wide_scales(plan, rows);
+  in_turn = applies_scales_in_turn(plan, rows);
   return quantize ? grown(blocks, rows * (in / quant_block_elements)) : nullptr;
 }
 
@@ -66,7 +63,7 @@ void activations::assign(const float* x, std::int64_t rows, std::int64_t in,
                          bool quantize, thread_pool& pool) {
   auto* const blocks = impl_->begin(x, rows, in, quantize);
   if (blocks == nullptr) return;
-  make_rows(*impl_, blocks, pool, [&](std::int64_t r) { return x + r * in; });
+  make_rows(rows, in, blocks, pool, [&](std::int64_t r) { return x + r * in; });
 }
 
 void activations::assign_norm(float* hidden, const float* delta,
@@ -76,7 +73,7 @@ void activations::assign_norm(float* hidden, const float* delta,
   float* const normed = grown(impl_->floats, rows * in);
   auto* const blocks = impl_->begin(normed, rows, in, quantize);
   impl_->made = normed;
-  make_rows(*impl_, blocks, pool, [&](std::int64_t r) {
+  make_rows(rows, in, blocks, pool, [&](std::int64_t r) {
     float* const row = hidden + r * in;
     if (delta != nullptr) add(row, delta + r * in, in);
     rms_norm(row, weight, epsilon, 1, in, normed + r * in);
@@ -89,7 +86,7 @@ void activations::assign_swiglu(float* gate, const float* up, std::int64_t rows,
                                 thread_pool& pool) {
   auto* const blocks = impl_->begin(gate, rows, in, quantize);
   impl_->made = gate;
-  make_rows(*impl_, blocks, pool, [&](std::int64_t r) {
+  make_rows(rows, in, blocks, pool, [&](std::int64_t r) {
     float* const row = gate + r * in;
     swiglu(row, up + r * in, in, row);
     return row;

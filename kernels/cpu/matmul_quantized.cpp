@@ -40,13 +40,14 @@ HWY_INLINE f32_register block_dot(const u8x64 (&w)[8],
   return as_float(d);
 }
 
-/// What a block's dot product is multiplied by; a wide scale comes later.
-template <bool wide>
-HWY_INLINE f32_register scaled(f32_register d, const activation_block& x) {
-  if constexpr (wide) {
-    return d;
+/// sum + (d * scale) * dot, or sum + d * (scale * dot).
+template <bool in_turn>
+HWY_INLINE f32_register add_product(f32_register d, const activation_block& x,
+                                    f32_register dot, f32_register sum) {
+  if constexpr (in_turn) {
+    return multiply_add(d, multiply(dot, splat(x.scale)), sum);
   } else {
-    return multiply(d, splat(x.scale));
+    return multiply_add(multiply(d, splat(x.scale)), dot, sum);
   }
 }
 
@@ -59,22 +60,15 @@ constexpr int prefetch_bytes = 8192;
 /// and would, unrolled, only save and restore registers.
 constexpr int rows_unrolled = parts == 1 ? 8 : 1;
 
-/// One tile times `rows` rows, whose scales may be wide. `prefetch`: the
-/// weights come from memory, not from the cache that an earlier pass left them
-/// in.
-template <int bits, scale_kind kind, int rows, bool wide>
+/// One tile times `rows` rows. `prefetch`: the weights come from memory, not
+/// from the cache that an earlier pass left them in.
+template <int bits, scale_kind kind, int rows, bool in_turn>
 void tile(const std::byte* weights, std::int64_t blocks,
           const activation_block* x, float* y, std::int64_t y_stride,
           std::int64_t outputs, bool prefetch) {
   const auto* p = reinterpret_cast<const std::uint8_t*>(weights);
   f32x16 acc[rows];
   for (int r = 0; r < rows; ++r) acc[r] = zero();
-  // Of the blocks that share a wide scale.
-  [[maybe_unused]] f32x16 run[rows];
-  if constexpr (wide) {
-    for (int r = 0; r < rows; ++r) run[r] = zero();
-  }
-  f32x16(&sums)[rows] = wide ? run : acc;
   f32x16 d = zero();
   f32x16 m = zero();
   for (std::int64_t b = 0; b < blocks; ++b) {
@@ -108,11 +102,11 @@ void tile(const std::byte* weights, std::int64_t blocks,
         const activation_block& a = x[r * blocks + b];
         HWY_UNROLL(4)
         for (int i = 0; i < parts; ++i) {
-          f32_register& sum = part(sums[r], i);
-          sum = multiply_add(scaled<wide>(part(d0, i), a),
-                             block_dot<bits, kind, 0, 4>(w, a, i), sum);
-          sum = multiply_add(scaled<wide>(part(d1, i), a),
-                             block_dot<bits, kind, 4, 4>(w, a, i), sum);
+          f32_register& sum = part(acc[r], i);
+          sum = add_product<in_turn>(part(d0, i), a,
+                                     block_dot<bits, kind, 0, 4>(w, a, i), sum);
+          sum = add_product<in_turn>(part(d1, i), a,
+                                     block_dot<bits, kind, 4, 4>(w, a, i), sum);
         }
       }
     } else {
@@ -133,20 +127,12 @@ void tile(const std::byte* weights, std::int64_t blocks,
         const activation_block& a = x[r * blocks + b];
         HWY_UNROLL(4)
         for (int i = 0; i < parts; ++i) {
-          f32_register& sum = part(sums[r], i);
-          sum = multiply_add(scaled<wide>(part(block_d, i), a),
-                             block_dot<bits, kind, 0, 8>(w, a, i), sum);
+          f32_register& sum = part(acc[r], i);
+          sum = add_product<in_turn>(part(block_d, i), a,
+                                     block_dot<bits, kind, 0, 8>(w, a, i), sum);
           if constexpr (kind != scale_kind::symmetric) {
             sum = multiply_add(part(block_m, i), splat(a.scaled_sum), sum);
           }
-        }
-      }
-    }
-    if constexpr (wide) {
-      if (b % wide_blocks == wide_blocks - 1 || b == blocks - 1) {
-        for (int r = 0; r < rows; ++r) {
-          acc[r] = fma(run[r], set1(x[r * blocks + b].scale), acc[r]);
-          run[r] = zero();
         }
       }
     }
@@ -160,7 +146,7 @@ void tile(const std::byte* weights, std::int64_t blocks,
   }
 }
 
-template <int bits, scale_kind kind, bool wide>
+template <int bits, scale_kind kind, bool in_turn>
 void tiles(const tile_range& range) {
   const std::int64_t blocks = range.w.in / quant_block_elements;
   for (std::int64_t t = range.first_tile; t < range.first_tile + range.tiles;
@@ -177,20 +163,20 @@ void tiles(const tile_range& range) {
     };
     // The emulated lanes gain nothing.
     constexpr int most = VOUCH_EMULATED ? 1 : 8;
-    while (end - r >= most) run(tile<bits, kind, most, wide>, most);
+    while (end - r >= most) run(tile<bits, kind, most, in_turn>, most);
     if constexpr (most > 1) {
-      if (end - r >= 4) run(tile<bits, kind, 4, wide>, 4);
-      if (end - r == 3) run(tile<bits, kind, 3, wide>, 3);
-      if (end - r == 2) run(tile<bits, kind, 2, wide>, 2);
+      if (end - r >= 4) run(tile<bits, kind, 4, in_turn>, 4);
+      if (end - r == 3) run(tile<bits, kind, 3, in_turn>, 3);
+      if (end - r == 2) run(tile<bits, kind, 2, in_turn>, 2);
     }
-    if (end - r == 1) run(tile<bits, kind, 1, wide>, 1);
+    if (end - r == 1) run(tile<bits, kind, 1, in_turn>, 1);
   }
 }
 
 template <int bits, scale_kind kind>
 void tiles(const tile_range& range) {
-  range.x.wide ? tiles<bits, kind, true>(range)
-               : tiles<bits, kind, false>(range);
+  range.x.in_turn ? tiles<bits, kind, true>(range)
+                  : tiles<bits, kind, false>(range);
 }
 
 void all_quantized_tiles(const tile_range& range) {

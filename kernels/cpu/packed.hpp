@@ -66,8 +66,8 @@ struct activations::impl {
   std::int64_t in = 0;
   bool quantized = false;
   kernel_plan plan = kernel_plan::invariant;
-  /// The blocks have wide scales (quantize_row.hpp).
-  bool wide = false;
+  /// applies_scales_in_turn.
+  bool in_turn = false;
   /// [rows][in / 32] when quantized, at least.
   std::vector<activation_block> blocks;
   /// Where rows that no caller keeps are made.

@@ -30,7 +30,5 @@ void float_tiles(const tile_range& range);
 /// Blocks of 32 floats into their 8-bit form.
 void quantize_blocks(const float* x, std::int64_t blocks,
                      activation_block* out);
-void quantize_wide_blocks(const float* x, std::int64_t blocks,
-                          activation_block* out);
 
 }  // namespace vouch::kernels

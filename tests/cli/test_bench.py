@@ -3,7 +3,9 @@
 import json
 import unittest
 
-from vouch_process import FETCH, SMOLLM2, TINY, run
+from vouch_process import FETCH, FIXTURES, SMOLLM2, TINY, run
+
+TINY_Q8 = FIXTURES / "llama_tiny.gguf"
 
 
 class Bench(unittest.TestCase):
@@ -74,6 +76,69 @@ class Bench(unittest.TestCase):
         self.assertEqual(found["depth"], 12)
         self.assertEqual([c["context"] for c in found["contexts"]], [512])
 
+    def test_both_plans(self):
+        got = run("bench", TINY_Q8, "--json", *self.SMALL, "--only", "plans",
+                  "--batches", "1,8")
+        self.assertEqual(got.returncode, 0, got.stderr)
+        found = json.loads(got.stdout)
+        self.assertEqual([each["rows"] for each in found["plans"]], [1, 8])
+        for each in found["plans"]:
+            for key in ("ms", "invariant_ms", "of_invariant"):
+                self.spread(each[key])
+        text = run("bench", TINY_Q8, *self.SMALL, "--plan", "fast", "--only",
+                   "decode,plans", "--batches", "8").stdout.decode()
+        self.assertIn("plan fast", text)
+        self.assertIn("x invariant", text)
+
+    def session(self, of, streams, names):
+        self.assertEqual(of["streams"], streams)
+        self.assertEqual([arm["name"] for arm in of["arms"]], names)
+        self.assertGreaterEqual(of["floor"], 0)
+        for key in ("opening_tok_s", "closing_tok_s"):
+            self.spread(of[key])
+        for arm in of["arms"]:
+            self.spread(arm["tok_s"])
+            self.spread(arm["of_classic"])
+            if arm["plan"] == "invariant":
+                self.assertEqual(arm["equal_texts"], streams)
+
+    def test_width_sweep(self):
+        got = run("bench", TINY_Q8, "--json", "--sweep", "--repeat", "2",
+                  "--tokens", "48", "--depth", "20", "--widths", "2,4",
+                  "--streams", "1,2", "--accept", "1")
+        self.assertEqual(got.returncode, 0, got.stderr)
+        found = json.loads(got.stdout)
+        self.assertTrue(found["texts_hold"])
+        self.assertRegex(found["program"], "^[0-9a-f]{16}$")
+        self.assertEqual(found["plan"], "invariant")
+        self.assertEqual(len(found["devices"]), 1)
+        for session, streams in zip(found["sessions"], (1, 2), strict=True):
+            self.session(session, streams,
+                         ["classic", "classic again", "width 2", "width 4"])
+            for arm, width in zip(session["arms"][2:], (2, 4), strict=True):
+                self.assertEqual(arm["tokens_per_block"], width)
+                self.assertEqual(arm["acceptance"], [1.0] * (width - 1))
+                self.assertGreater(arm["predicted"], 0)
+
+    def test_price_list(self):
+        got = run("bench", TINY_Q8, "--json", "--price-list", "--repeat", "2",
+                  "--tokens", "32", "--depth", "20", "--streams", "4")
+        self.assertEqual(got.returncode, 0, got.stderr)
+        found = json.loads(got.stdout)
+        self.assertEqual(len(found["devices"]), 2)
+        self.assertIn("plan fast", found["devices"][1])
+        session, = found["sessions"]
+        self.session(session, 4, ["classic", "classic again",
+                                  "A fast, declined", "B invariant, width 4",
+                                  "D fast, width 4"])
+        for arm in session["arms"]:
+            self.spread(arm["of_classic_fast"])
+        text = run("bench", TINY_Q8, "--price-list", "--repeat", "1",
+                   "--tokens", "32", "--depth", "20", "--streams", "1")
+        self.assertEqual(text.returncode, 0, text.stderr)
+        for words in ("D fast, width 4", "x classic, fast", "unresolved"):
+            self.assertIn(words, text.stdout.decode())
+
     def test_bad_input_is_named(self):
         for arguments, wrong in (
                 (["--only", "speed"], "speed"),
@@ -85,6 +150,14 @@ class Bench(unittest.TestCase):
                 (["--contexts", "1024"], "--contexts: 1024"),
                 (["--contexts", "8"], "--contexts: 8"),
                 (["--target", "Z80"], "Z80"),
+                (["--plan", "slow"], "slow"),
+                (["--sweep", "--only", "decode"], "--only"),
+                (["--sweep", "--price-list"], "--price-list"),
+                (["--price-list", "--plan", "fast"], "--plan"),
+                (["--sweep", "--accept", "2"], "2"),
+                (["--sweep", "--widths", "1,4"], "--widths: 1"),
+                (["--sweep", "--widths", "80"], "--widths: 80"),
+                (["--sweep", "--depth", "500"], "--depth: 500"),
                 (["--threads", "-1"], "--threads"),
                 (["--cpu-list", "1-0"], "--cpu-list: '1-0'"),
                 (["--cpu-list", "0", "--threads", "2"], "1 CPU for 2")):
