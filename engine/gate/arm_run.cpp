@@ -239,7 +239,9 @@ void arm_run::read_item(const step_item& item, const step_item_result& result,
   const auto rows = static_cast<std::int32_t>(item.tokens.size());
   const auto logits = static_cast<std::size_t>(rows - item.logits_begin);
   const auto fail = [&](std::string what) {
-    if (!seen.failed) seen.failed = {sequence, item.position, std::move(what)};
+    if (!seen.failed) {
+      seen.failed = {sequence, item.position, std::move(what), false};
+    }
   };
   if (!result.error.empty()) return fail(result.error);
   if (kv.size() != item.tokens.size()) {
@@ -282,7 +284,7 @@ arm_step arm_run::take(const gate_unit_result& result) {
     return seen;
   }
   seen.seconds = result.step.seconds;
-  if (!stuck_.empty()) seen.failed = {0, -1, stuck_};
+  if (!stuck_.empty()) seen.failed = {0, -1, stuck_, true};
   if (planned_.work.items.empty()) {
     for (std::size_t i = 0; i < just_ended_.size(); ++i) {
       std::vector<std::uint64_t> kv;
@@ -302,7 +304,7 @@ arm_step arm_run::take(const gate_unit_result& result) {
       result.kv.size() != items.size()) {
     const auto why = result.step.error.empty() ? "a step's result is incomplete"
                                                : result.step.error;
-    seen.failed = {0, -1, why};
+    seen.failed = {0, -1, why, true};
     just_ended_.clear();
     for (auto& m : members_) m.ended = true;
     return seen;
@@ -324,7 +326,7 @@ arm_step arm_run::take(const gate_unit_result& result) {
     m.ended = true;
     just_ended_.push_back(i);
     if (u.reason == finish_reason::failed && !seen.failed) {
-      seen.failed = {i, -1, u.error};
+      seen.failed = {i, -1, u.error, false};
     }
   }
   stats_ = schedule_.stats();

@@ -76,6 +76,8 @@ struct arm_step {
     std::size_t sequence = 0;
     std::int64_t position = -1;
     std::string what;
+    /// Nothing was computed, so there is nothing to compare.
+    bool broken = false;
   };
   std::optional<failure> failed;
   double seconds = 0.0;

@@ -141,7 +141,7 @@ std::string json_of(const trip_evidence& e) {
 
 std::filesystem::path write_evidence(const std::filesystem::path& folder,
                                      const trip_evidence& evidence) {
-  const auto own =
+  auto own =
       folder / (evidence.scope_id + "-" + std::to_string(evidence.when_ms));
   std::filesystem::create_directories(own);
   // The texts of requests are in it.

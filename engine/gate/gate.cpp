@@ -156,6 +156,9 @@ void gate::look_at_probe(std::int64_t) {
 void gate::look_at_audit(std::int64_t now_ms) {
   auto found = audit_.take_finding();
   if (!found || !found->first) return;
+  const bool of_burst = found->record.kind == row_kind::verify;
+  // What an escape lets through is known to differ: counted, no more.
+  if (options_.unconstrained || (of_burst && rules().inexact)) return;
   auto evidence = std::make_shared<trip_evidence>();
   evidence->scope = scope_text(scope_);
   evidence->scope_id = id_;
@@ -168,7 +171,11 @@ void gate::look_at_audit(std::int64_t now_ms) {
   const bool other_rows = burst && record.batched;
   const auto first = *found->first;
   evidence->finding = std::move(*found);
-  trip(from, "the audit found other bytes than were served", first, now_ms);
+  // What runs out after a trip trips nothing more.
+  if (!trip(from, "the audit found other bytes than were served", first,
+            now_ms)) {
+    return;
+  }
   events_.back().evidence = std::move(evidence);
   if (other_rows && !verdicts_.batch.wrong() && options_.enabled) {
     // Was it the burst, or the company it was in? Measured again at once.
@@ -179,25 +186,30 @@ void gate::look_at_audit(std::int64_t now_ms) {
   }
 }
 
-void gate::trip(rung from, const std::string& reason, const divergence& first,
+bool gate::trip(rung from, const std::string& reason, const divergence& first,
                 std::int64_t now_ms) {
-  ++trips_;
   verdict tripped;
   tripped.state = verdict_state::tripped;
   tripped.reason = reason;
   tripped.first = first;
   tripped.when_ms = now_ms;
   tripped.source = verdict_source::measured;
+  bool any = false;
   const auto close = [&](verdict& each) {
-    if (!each.tripped()) each = tripped;
+    if (each.tripped()) return;
+    each = tripped;
+    any = true;
   };
   for (auto& [width, each] : verdicts_.widths) close(each);
   if (from >= rung::batched) close(verdicts_.batch);
   if (from >= rung::alone) close(verdicts_.alone);
+  if (!any) return false;
+  ++trips_;
   probe_->overrule(verdicts_);
   events_.push_back({gate_event::kind::tripped,
                      std::string{name_of(from)} + ": " + describe(tripped),
                      verdicts_, nullptr});
+  return true;
 }
 
 void gate::set_evidence(const std::string& folder) {

@@ -99,8 +99,9 @@ class gate {
   /// Holds to release, since the last call.
   std::vector<std::uint64_t> take_released() { return audit_.take_released(); }
 
-  /// Something was found to differ: closes `from` and everything faster.
-  void trip(rung from, const std::string& reason, const divergence& first,
+  /// Something was found to differ: closes `from` and everything faster. False:
+  /// that was closed already.
+  bool trip(rung from, const std::string& reason, const divergence& first,
             std::int64_t now_ms);
   /// Where the evidence of the last trip was written.
   void set_evidence(const std::string& folder);

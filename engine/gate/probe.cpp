@@ -154,6 +154,7 @@ void probe::begin_task() {
     }
   }
   first_.reset();
+  broken_.clear();
   task_seconds_ = 0.0;
   run_.emplace(now.played, plan_.texts, options_.setup, map_, now.builds);
   compare_.emplace(now.played, plan_.texts);
@@ -195,7 +196,7 @@ void probe::take(const gate_unit_result& result, std::int64_t now_ms) {
   if (releasing_) {
     releasing_ = false;
     detail_ = detail::none;
-    if (first_) end_task(now_ms);
+    if (first_ || !broken_.empty()) end_task(now_ms);
     run_.reset();
     if (withdrawn_) {
       withdrawn_ = false;
@@ -224,10 +225,13 @@ void probe::take(const gate_unit_result& result, std::int64_t now_ms) {
         releasing_ = true;
         return;
       }
+    } else if (step.failed && step.failed->broken) {
+      broken_ = step.failed->what;
+      releasing_ = true;
     } else if (const auto at = compare_->see(step); at && !first_) {
       differs(*at, now_ms);
     }
-    if (!first_ && run_->done()) {
+    if (!first_ && broken_.empty() && run_->done()) {
       end_task(now_ms);
       run_.reset();
     }
@@ -260,6 +264,7 @@ std::string probe::nothing_shown(
     const probe_task& of, const arm_run& run,
     const std::map<int, row_tally>& tallies) const {
   const auto& played = of.played;
+  if (!broken_.empty()) return broken_ + ": " + played.name;
   if (played.wants_preemption && run.stats().preemptions == 0) {
     return "no sequence was preempted: " + played.name;
   }
@@ -308,8 +313,8 @@ void probe::end_task(std::int64_t now_ms) {
   } else if (!done.builds) {
     line.showed_nothing = nothing_shown(done, *run_, compare_->tallies());
     auto& now = plan_.stages[stage_].tasks[task_].played;
-    const bool shorter = now.wants_preemption && line.preemptions == 0 &&
-                         now.blocks > now.least_blocks;
+    const bool shorter = broken_.empty() && now.wants_preemption &&
+                         line.preemptions == 0 && now.blocks > now.least_blocks;
     if (shorter) {
       // Sequences shared more, or ended sooner, than was foreseen.
       now.blocks = std::max(now.least_blocks, now.blocks * 3 / 4);

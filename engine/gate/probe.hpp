@@ -120,6 +120,8 @@ class probe {
   std::optional<arm_run> run_;
   std::optional<row_compare> compare_;
   std::optional<row_mismatch> first_;
+  /// Why the scenario could not be played to its end.
+  std::string broken_;
   double task_seconds_ = 0.0;
   /// Since the stage began, by key.
   std::map<int, progress> progress_;

@@ -213,15 +213,36 @@ TEST_F(served_gate, ALateFaultTripsTheAudit) {
   EXPECT_EQ(server.schedule().stats().running, 0);
 }
 
+/// Where an escape lets differences through, they are counted.
+TEST_F(served_gate, AnEscapeIsNotTripped) {
+  start("op=logits phase=verify ulp=1 element=11");
+  auto made = options();
+  made.allow_inexact = true;
+  gate judge{{}, std::nullopt, made};
+  small_server server{*device, judge, rules()};
+  add_some(server, 6, 60);
+  server.rest();
+  add_some(server, 6, 60);
+  server.rest();
+  EXPECT_EQ(server.tripped, 0);
+  EXPECT_GT(server.verify_rows(), 50);
+  const auto now = judge.snapshot();
+  EXPECT_GT(now.audit.rows[3][1], 0);
+  EXPECT_EQ(now.trips, 0);
+  EXPECT_EQ(now.verdict, "allow_inexact");
+  EXPECT_EQ(now.verdicts.widths.at(2).state, verdict_state::diverges);
+}
+
 TEST_F(served_gate, ATripByHandClosesFromThereOn) {
   start();
   gate judge{{}, all_equal(128), options()};
-  judge.trip(rung::batched, "by hand", {5, 0, -1, -1, "kv"}, 77);
+  EXPECT_TRUE(judge.trip(rung::batched, "by hand", {5, 0, -1, -1, "kv"}, 77));
   EXPECT_EQ(judge.serves(), rung::alone);
   judge.set_evidence("/somewhere");
   EXPECT_EQ(judge.verdicts().batch.evidence, "/somewhere");
   EXPECT_EQ(judge.verdicts().batch.when_ms, 77);
-  judge.trip(rung::alone, "again", {5, 0, -1, -1, "kv"}, 78);
+  EXPECT_FALSE(judge.trip(rung::burst, "late", {5, 0, -1, -1, "kv"}, 78));
+  EXPECT_TRUE(judge.trip(rung::alone, "again", {5, 0, -1, -1, "kv"}, 78));
   EXPECT_EQ(judge.serves(), rung::unvouched);
   EXPECT_EQ(judge.take_events().size(), 2U);
   EXPECT_TRUE(judge.take_events().empty());

@@ -97,6 +97,34 @@ TEST_F(gate_test, ADivergingBatchIsNotBuiltUpon) {
   EXPECT_EQ(p.verdicts().lowest_allowed(), rung::alone);
 }
 
+TEST_F(gate_test, StepsThatCannotRunSayNothing) {
+  start();
+  auto options = small_probe();
+  probe p{options};
+  while (!p.done()) {
+    if (const auto need = p.need()) p.lend(loan_of(*need));
+    auto unit = p.next();
+    if (unit) {
+      const bool burst = std::any_of(
+          unit->work.work.items.begin(), unit->work.work.items.end(),
+          [](const auto& item) { return item.kind == row_kind::verify; });
+      auto result = run_unit(*device, std::move(*unit));
+      if (burst) {
+        result.step.items.clear();
+        result.step.error = "the device is gone";
+      }
+      p.take(result, 1);
+    }
+    (void)p.give_back();
+  }
+  EXPECT_TRUE(p.verdicts().batch.equal());
+  for (const auto& [width, each] : p.verdicts().widths) {
+    EXPECT_EQ(each.state, verdict_state::not_run);
+    EXPECT_NE(each.reason.find("the device is gone"), std::string::npos)
+        << each.reason;
+  }
+}
+
 TEST_F(gate_test, AClassicArmThatFailsVouchesForNothing) {
   start("op=logits phase=decode nan");
   probe p{small_probe()};
