@@ -160,6 +160,7 @@ outcome run(const options& chosen,
   auto& setup = probing.setup;
   setup.limits = device->limits();
   setup.faults = device_options.faults;
+  setup.faults = device_options.faults;
   setup.rules.limits.step_tokens = chosen.step_tokens;
   setup.rules.prefill.chunk_tokens = chosen.chunk;
   setup.vocabulary =

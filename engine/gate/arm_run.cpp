@@ -52,6 +52,7 @@ arm_run::arm_run(scenario played, std::span<const probe_text> texts,
   rules.positions = setup_.limits.context;
   rules.drafts = {setup_.vocabulary, setup_.mask};
   schedule_.set_burst_rules(rules);
+  if (setup_.faults) schedule_.set_faults(setup_.faults);
   if (!building_) schedule_.set_faults(setup_.faults);
   for (std::size_t i = 0; i < played_.sequences.size(); ++i) {
     const auto& each = played_.sequences[i];

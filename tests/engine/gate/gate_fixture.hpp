@@ -29,8 +29,8 @@ class gate_test : public testing::Test {
     options.step_rows = 96;
     options.context = context;
     if (!faults.empty()) {
-      options.faults =
-          std::make_shared<const fault_plan>(fault_plan::parse(faults));
+      planted = std::make_shared<const fault_plan>(fault_plan::parse(faults));
+      options.faults = planted;
     }
     device = make_cpu_executor(weights, options);
   }
@@ -38,6 +38,7 @@ class gate_test : public testing::Test {
   probe_options small_probe() const {
     probe_options options;
     options.setup.limits = device->limits();
+    options.setup.faults = planted;
     options.setup.rules.limits.step_tokens = 96;
     options.setup.rules.prefill.chunk_tokens = 64;
     options.setup.vocabulary =
@@ -97,6 +98,7 @@ class gate_test : public testing::Test {
     return text;
   }
 
+  std::shared_ptr<const fault_plan> planted;
   std::shared_ptr<model> weights;
   std::unique_ptr<executor> device;
 };

@@ -73,6 +73,11 @@ INSTANTIATE_TEST_SUITE_P(
         planted{"NanInVerify", "op=logits phase=verify item_row=1 nan", "2"},
         planted{"ZeroInVerify", "op=logits phase=verify item_row=0 zero", "3"},
         planted{"SwappedRows", "op=logits phase=verify item_row=0 swap", "2"},
+        planted{"WrongCachedBlock", "op=prefix_cache wrong_block", "alone"},
+        planted{"OneCachedBlockTooMany", "op=prefix_cache extra_block",
+                "alone"},
+        planted{"ResumedTooFar", "op=preemption", "batch"},
+        planted{"StopInsideARun", "op=stop item_row>=1", "4"},
         planted{"StaleLogits", "op=logits phase=verify stale=1", "4"}),
     [](const auto& info) { return info.param.name; });
 
