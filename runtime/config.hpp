@@ -72,6 +72,8 @@ struct config {
     /// Rows of the widest verify block (2 to engine::max_round_width): its
     /// drafts and the token before them.
     std::int32_t width = 8;
+    /// For the contexts of a drafter that runs a model.
+    std::int64_t drafter_memory_mib = 1024;
     /// Lengths of the n-grams that prompt lookup looks for.
     std::int32_t lookup_min = 2;
     std::int32_t lookup_max = 4;
