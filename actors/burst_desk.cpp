@@ -142,6 +142,23 @@ void burst_desk::take(std::vector<engine::sequence_update>& updates,
   }
 }
 
+engine::speculation_status burst_desk::status() const {
+  auto now = setup_.status;
+  now.declined = setup_.declined;
+  if (setup_.declined || setup_.fixed) return now;
+  now.decided_by = engine::name_of(speculator_.decided_by());
+  // No sequence has this id, so it is what all of them did.
+  constexpr engine::sequence_id nobody = 0;
+  for (int evidence = 0; evidence < engine::evidence_classes; ++evidence) {
+    auto& rates = now.acceptance.at(static_cast<std::size_t>(evidence));
+    for (int index = 0; index + 1 < setup_.width; ++index) {
+      rates.push_back(
+          speculator_.controller().acceptance(nobody, evidence, index));
+    }
+  }
+  return now;
+}
+
 void burst_desk::write_round(sequence& s, const engine::round_report& round,
                              const engine::scheduler& schedule) {
   const auto& gate = book_.gate();

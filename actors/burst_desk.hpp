@@ -51,6 +51,9 @@ class burst_desk {
   void take(std::vector<engine::sequence_update>& updates,
             const engine::scheduler& schedule);
 
+  /// How it stands now, for operators.
+  engine::speculation_status status() const;
+
   engine::report_book& book() { return book_; }
   const engine::speculator& speculation() const { return speculator_; }
 

@@ -7,6 +7,7 @@
 #include "engine/speculation/decline.hpp"
 #include "engine/speculation/gate_view.hpp"
 #include "engine/speculation/prior_table.hpp"
+#include "engine/speculation/status.hpp"
 
 namespace vouch::actors {
 
@@ -24,6 +25,8 @@ struct burst_setup {
       engine::decline{engine::decline_reason::no_drafter, ""};
   /// In force until GATE says something else.
   engine::gate_view first_view;
+  /// For operators: what of it does not change while it serves.
+  engine::speculation_status status;
   /// Takes lines of the transcript; empty: none is written.
   std::function<void(const std::string&)> transcript;
 };

@@ -81,6 +81,7 @@ void lose_drafter(self_pointer self) {
   state.drafting = false;
   state.desk->set_drafter(engine::decline{engine::decline_reason::no_drafter,
                                           "the drafter has failed"});
+  state.setup.notices->set_speculation(state.desk->status());
   advance(self);
 }
 
@@ -157,6 +158,7 @@ scheduler_actor::behavior_type scheduler_behavior(self_pointer self,
   state.desk.emplace(std::move(state.setup.bursts), state.costs,
                      state.setup.counters);
   state.schedule->set_burst_rules(state.desk->gate().rules);
+  state.setup.notices->set_speculation(state.desk->status());
   if (state.setup.drafter) {
     self->monitor(state.setup.drafter);
   }
@@ -229,6 +231,7 @@ scheduler_actor::behavior_type scheduler_behavior(self_pointer self,
         state.setup.drafter = std::move(arrived.drafter);
         self->monitor(state.setup.drafter);
         state.desk->set_drafter(std::nullopt);
+        state.setup.notices->set_speculation(state.desk->status());
         advance(self);
       },
       [self](policy_change& change) {
@@ -245,6 +248,7 @@ scheduler_actor::behavior_type scheduler_behavior(self_pointer self,
         deliver(self, std::move(expired), true);
         state.setup.notices->set_on_time(state.watch.on_time(now));
         state.setup.counters->publish(state.costs);
+        state.setup.notices->set_speculation(state.desk->status());
         advance(self);
       },
   };

@@ -6,8 +6,6 @@
 #include <string>
 #include <utility>
 
-#include <spdlog/spdlog.h>
-
 #include "engine/drafters/load_drafter.hpp"
 #include "engine/error.hpp"
 #include "engine/speculation/prior_table.hpp"
@@ -58,6 +56,8 @@ void load_speculation(const config& settings, const engine::model& target,
   choice.name = wanted.drafter;
   choice.slots = device.slots;
   choice.context = device.context;
+  choice.context_bytes = static_cast<std::size_t>(wanted.drafter_memory_mib)
+                         << 20U;
   choice.lookup_min = wanted.lookup_min;
   choice.lookup_max = wanted.lookup_max;
   auto loaded =
@@ -71,30 +71,25 @@ void load_speculation(const config& settings, const engine::model& target,
   if (loaded.loaded) {
     bursts.width = std::min(bursts.width, loaded.loaded->max_width());
     bursts.is_free = loaded.loaded->is_free();
+    bursts.status.kind = loaded.loaded->kind();
     bursts.prior = engine::find_prior(loaded.loaded->kind(), "cpu", "");
   } else if (loaded.device) {
     bursts.width = std::min(bursts.width, loaded.device->max_width());
     bursts.is_free = false;
+    bursts.status.kind = loaded.device->kind();
     bursts.prior = engine::find_prior(loaded.device->kind(), "cpu", "");
     device.drafter = loaded.device;
   }
   out.parts.drafter = std::move(loaded.loaded);
   bursts.first_view = view_without_gate(settings, target, bursts.width);
-  if (bursts.declined) {
-    const auto reason = bursts.declined->reason;
-    if (reason != engine::decline_reason::no_drafter) {
-      spdlog::warn("no drafter ({}): {}", name_of(reason),
-                   bursts.declined->detail);
-    }
-  } else {
-    spdlog::info("drafter: {}, blocks of up to {} rows; first guess: {}",
-                 loaded.description, bursts.width, bursts.prior.source);
-  }
-  if (wanted.allow_inexact) {
-    spdlog::warn(
-        "speculation.allow_inexact: bursts run without the gate's word, and "
-        "answers are marked so");
-  }
+  auto& status = bursts.status;
+  status.drafter = wanted.drafter;
+  status.width = bursts.width;
+  status.allow_inexact = wanted.allow_inexact;
+  status.plan = settings.kernels.plan;
+  status.faults = settings.test.faults;
+  status.controller = wanted.controller;
+  status.prior = bursts.prior.source;
 }
 
 }  // namespace vouch::runtime

@@ -44,25 +44,28 @@ std::optional<decline_reason> report_book::take(sequence_update& update) {
   const auto found = entries_.find(update.id);
   if (found == entries_.end()) return std::nullopt;
   entry& e = found->second;
+  bool news = update.finished;
   for (const auto& round : update.rounds) {
     if (round.drafts.empty()) continue;
     e.report.count_round(static_cast<int>(round.picks.size()),
                          round.outcome.accepted_emitted);
     e.report.inexact = e.report.inexact || gate_.rules.inexact;
+    news = true;
   }
   e.tokens += static_cast<std::int64_t>(update.tokens.size());
   e.doubtful = e.doubtful || e.tokens > gate_.vouched_positions;
-  if (!update.finished) return std::nullopt;
+  if (!news) return std::nullopt;
   e.report.verdict = e.tripped ? "tripped" : gate_.verdict;
   e.report.scope = gate_.scope;
   e.report.vouched = !e.tripped && !e.doubtful && !e.report.inexact;
+  update.speculation = e.report;
+  if (!update.finished) return std::nullopt;
   std::optional<decline_reason> reason;
   if (auto why = declined(e)) {
     reason = why->reason;
-    e.report.declined = why->reason;
-    e.report.detail = std::move(why->detail);
+    update.speculation->declined = why->reason;
+    update.speculation->detail = std::move(why->detail);
   }
-  update.speculation = std::move(e.report);
   entries_.erase(found);
   return reason;
 }

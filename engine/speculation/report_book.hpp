@@ -30,8 +30,9 @@ class report_book {
   /// A trip touches everybody that runs.
   void trip();
 
-  /// Takes the update in; the report is in it when it is the last one. What the
-  /// sequence was declined for then, for a counter.
+  /// Takes the update in; the report is in it when it is the last one, and
+  /// where a block was verified. With the last one what the sequence was
+  /// declined for, for a counter.
   std::optional<decline_reason> take(sequence_update& update);
   void close(sequence_id id) { entries_.erase(id); }
 

@@ -51,6 +51,9 @@ std::vector<draft_answer> speculator::decide(
   if (options_.is_free && !options_.fixed) {
     choices_ = controller_.choose(requests_, vouched_, load_);
   }
+  for (const auto& choice : choices_) {
+    if (choice.source != width_source::none) decided_by_ = choice.source;
+  }
   unprofitable_.clear();
   std::vector<draft_answer> offers;
   for (std::size_t i = 0; i < requests_.size(); ++i) {

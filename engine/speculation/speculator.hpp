@@ -62,6 +62,8 @@ class speculator {
   void forget(sequence_id id);
 
   const width_controller& controller() const { return controller_; }
+  /// What the last width was decided by.
+  width_source decided_by() const { return decided_by_; }
 
  private:
   speculator_options options_;
@@ -69,6 +71,7 @@ class speculator {
   /// Of the last ask.
   std::vector<width_request> requests_;
   std::vector<width_choice> choices_;
+  width_source decided_by_ = width_source::none;
   width_set vouched_;
   step_load load_;
   /// What was proposed for the step in flight, all of it.

@@ -36,7 +36,14 @@ TEST(ReportBook, SumsRoundsAndGivesTheReportWithTheLastUpdate) {
   auto first = update_of(1, 3);
   first.rounds = {round_of(3, 2)};
   EXPECT_FALSE(book.take(first).has_value());
-  EXPECT_FALSE(first.speculation.has_value());
+  // A choice may end by its text, and no last update come.
+  ASSERT_TRUE(first.speculation.has_value());
+  EXPECT_EQ(first.speculation->drafted, 3);
+  EXPECT_TRUE(first.speculation->vouched);
+  auto classic = update_of(1, 1);
+  classic.rounds = {round_of(0, 0)};
+  EXPECT_FALSE(book.take(classic).has_value());
+  EXPECT_FALSE(classic.speculation.has_value());
   book.audited(1, 3);
   auto last = update_of(1, 1);
   last.rounds = {round_of(0, 0)};
