@@ -17,7 +17,6 @@ std::filesystem::path cache_folder(const config_loader::environment& lookup) {
   const auto set = [&](const char* name) {
     return lookup(name).value_or(std::string{});
   };
-  if (const auto own = set("VOUCH_CACHE"); !own.empty()) return own;
   if (const auto xdg = set("XDG_CACHE_HOME"); !xdg.empty()) {
     return std::filesystem::path{xdg} / "vouch";
   }

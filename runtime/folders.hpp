@@ -6,8 +6,7 @@
 
 namespace vouch::runtime {
 
-/// $VOUCH_CACHE, else vouch in $XDG_CACHE_HOME or ~/.cache; empty where none of
-/// them is set.
+/// vouch in $XDG_CACHE_HOME, else in ~/.cache; empty where neither is set.
 std::filesystem::path cache_folder(const config_loader::environment& lookup);
 
 /// Where the gate keeps its verdicts: speculation.verdict_dir, by default
