@@ -5,6 +5,7 @@
 #   make run ARGS='--port 9001'    arguments for `vouch serve`
 #   make test ARGS='-R tokenizer'  arguments for ctest
 #   make asan | tsan               the tests under the sanitizers
+#   make parity                    the parity suite, all prompts in all arms
 #   make test-neon                 the kernels' tests for ARM, under qemu
 #   make bench                     build and run the benchmarks
 #   make compare                   build llama.cpp too, and run beside it
@@ -16,7 +17,7 @@ PREFIX ?= /usr/local
 ARGS ?=
 JOBS ?= $(shell nproc)
 
-.PHONY: run test build asan tsan test-neon bench compare format lint lint-format lint-tidy \
+.PHONY: run test build parity asan tsan test-neon bench compare format lint lint-format lint-tidy \
 	install clean dependencies
 
 run: dependencies
@@ -31,6 +32,10 @@ build: dependencies
 test: build
 	@tools/fetch-test-data
 	@ctest --preset $(PRESET) -j $(JOBS) $(ARGS)
+
+parity: build
+	@tools/fetch-test-data
+	@VOUCH_PARITY=all build/$(PRESET)/tests/parity/test_parity
 
 asan tsan:
 	@$(MAKE) --no-print-directory test PRESET=$@

@@ -126,6 +126,8 @@ void burst_desk::take(std::vector<engine::sequence_update>& updates,
     const auto found = sequences_.find(update.id);
     if (found == sequences_.end()) continue;
     sequence& s = found->second;
+    // After a preemption the recomputed prompt gives a token, in no round.
+    if (update.rounds.empty() && !update.tokens.empty()) s.in_burst = false;
     for (const auto& round : update.rounds) {
       speculator_.observe(update.id, round);
       if (round.drafts.empty()) {
