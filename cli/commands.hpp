@@ -21,6 +21,7 @@ void add_serve(CLI::App& app, action& chosen);
 void add_generate(CLI::App& app, action& chosen);
 void add_chat(CLI::App& app, action& chosen);
 void add_bench(CLI::App& app, action& chosen);
+void add_bisect(CLI::App& app, action& chosen);
 void add_inspect(CLI::App& app, action& chosen);
 void add_tokenize(CLI::App& app, action& chosen);
 void add_template(CLI::App& app, action& chosen);

@@ -46,6 +46,7 @@ int run(int argc, char** argv) {
   vouch::cli::add_generate(app, chosen);
   vouch::cli::add_chat(app, chosen);
   vouch::cli::add_bench(app, chosen);
+  vouch::cli::add_bisect(app, chosen);
   vouch::cli::add_inspect(app, chosen);
   vouch::cli::add_tokenize(app, chosen);
   vouch::cli::add_template(app, chosen);
