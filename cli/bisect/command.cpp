@@ -12,7 +12,7 @@ namespace vouch::cli {
 
 namespace {
 
-int run(const bisect::options& chosen) {
+int carry_out(const bisect::options& chosen) {
   if (chosen.op.empty() && chosen.model.empty()) {
     throw engine::input_error("vouch bisect", "--model is required");
   }
@@ -118,7 +118,7 @@ void add_bisect(CLI::App& app, action& chosen) {
   command->add_option("--json", o.json_file,
                       "File for the report as one JSON object");
   command->callback(
-      [&chosen, picked] { chosen = [picked] { return run(*picked); }; });
+      [&chosen, picked] { chosen = [picked] { return carry_out(*picked); }; });
 }
 
 }  // namespace vouch::cli

@@ -1,6 +1,7 @@
 #include "engine/bisect/play.hpp"
 
 #include <algorithm>
+#include <memory>
 #include <utility>
 
 #include "engine/cache/block_pool.hpp"
@@ -141,12 +142,13 @@ class player {
     executor& device_;
   };
 
-  std::optional<watch> watch_for(std::size_t step) {
-    std::optional<watch> eye;
+  std::unique_ptr<watch> watch_for(std::size_t step) {
+    std::unique_ptr<watch> eye;
     if (capture_ && capture_->step == step) {
       const auto& item = case_.steps[step][capture_->item];
-      eye.emplace(device_, static_cast<slot_id>(item.sequence),
-                  item.position + capture_->row, out_.captured);
+      eye =
+          std::make_unique<watch>(device_, static_cast<slot_id>(item.sequence),
+                                  item.position + capture_->row, out_.captured);
       captured_ = true;
     }
     return eye;
@@ -199,7 +201,7 @@ class player {
         const auto sent = item_of(item.sequence, row_kind::decode,
                                   item.position + r, {token}, 0);
         const bool wanted = capture_ && bisect_place{s, i, r} == *capture_;
-        const auto eye = wanted ? watch_for(s) : std::nullopt;
+        const auto eye = wanted ? watch_for(s) : nullptr;
         const auto result = submit({sent});
         if (!out_.error.empty()) return;
         take({s, i, r}, item, sent, result.step.items[0], result.kv[0][0], 0);

@@ -57,6 +57,67 @@ class Tokenize(unittest.TestCase):
             self.assertIn(wrong, got.stderr.decode())
 
 
+class Bisect(unittest.TestCase):
+    """`vouch bisect`: 0 holds, 1 differs, 2 could not be run."""
+
+    def bisect(self, *arguments, code=0):
+        with tempfile.TemporaryDirectory() as folder:
+            report = pathlib.Path(folder) / "bisect.json"
+            got = run("bisect", "--model", TINY, "--threads", "2",
+                      "--json", report, *arguments)
+            self.assertEqual(got.returncode, code, got.stderr + got.stdout)
+            found = json.loads(report.read_text()) if report.exists() else None
+            return got.stdout.decode() + got.stderr.decode(), found
+
+    def test_a_sound_model_holds(self):
+        for more in ((), ("--walk",), ("--beside", "3", "--pattern", "none"),
+                     ("--prompt", "Once upon a time", "--width", "3")):
+            text, found = self.bisect("--rows", "40", *more)
+            self.assertIn("holds", text)
+            self.assertEqual(found["result"], "holds")
+            self.assertGreaterEqual(found["report"]["rows"], 40)
+            self.assertIsNone(found["report"]["first"])
+
+    def test_a_fault_is_named(self):
+        fault = "op=up layer=1 phase=verify rows>=3 ulp=1"
+        text, found = self.bisect("--fault", fault, code=1)
+        self.assertIn("first op that differs: layer 1 up", text)
+        self.assertIn("capturing changed nothing", text)
+        first = found["report"]["first_op"]
+        self.assertEqual((first["layer"], first["op"]), (1, "up"))
+        self.assertGreater(first["differing_bytes"], 0)
+        self.assertFalse(found["report"]["capture_changed"])
+
+    def test_a_fault_that_changes_nothing_shows_nothing(self):
+        text, found = self.bisect("--fault", "op=up rows>=999 ulp=1", code=2)
+        self.assertIn("changed no row", text)
+        self.assertEqual(found["result"], "showed nothing")
+
+    def test_one_kernel_alone(self):
+        text, found = self.bisect("--op", "matmul", "--draws", "1")
+        self.assertEqual(len(found["lines"]), 44)
+        text, found = self.bisect("--op", "matmul", "--type", "q8_0", "--draws",
+                                  "1", "--plan", "fast", code=1)
+        self.assertIn("row 0 of 8", text)
+        self.assertEqual(found["lines"][0]["first"]["rows"], 8)
+
+    def test_what_cannot_be_run_is_named(self):
+        for arguments, wrong in (
+                (("--fault", "op=stop"), "lies in the schedule"),
+                (("--fault", "op=nothing"), "nothing"),
+                (("--pattern", "odd"), "--pattern"),
+                (("--plan", "odd"), "--plan"),
+                (("--prompt-tokens", "600"), "positions"),
+                (("--op", "matmul", "--type", "q9"), "'q9' is no type"),
+                (("--transcript", "/nonexistent"), "/nonexistent"),
+                (("--evidence", "/nonexistent"), "/nonexistent"),
+                (("--text", "x"), "--text")):
+            text, found = self.bisect(*arguments, code=2)
+            self.assertIn(wrong, text)
+            self.assertIsNone(found)
+        self.assertEqual(run("bisect").returncode, 2)
+
+
 class Probe(unittest.TestCase):
     """`vouch probe`: 0 holds, 1 does not, 2 it could not be run."""
 
