@@ -27,9 +27,10 @@ std::string difference(const engine::probe_line& line) {
 }
 
 json::object to_json(const engine::row_tally& tally) {
-  return {{"rows", tally.rows},         {"kv_rows", tally.kv_rows},
-          {"rounds", tally.rounds},     {"accepted", tally.accepted},
-          {"rejected", tally.rejected}, {"positions", tally.positions}};
+  return {{"rows", tally.rows},          {"sampled", tally.sampled},
+          {"kv_rows", tally.kv_rows},    {"rounds", tally.rounds},
+          {"accepted", tally.accepted},  {"rejected", tally.rejected},
+          {"positions", tally.positions}};
 }
 
 }  // namespace
@@ -79,11 +80,24 @@ void print_end(const outcome& found) {
   for (const auto& [pattern, tally] : probed.by_pattern()) {
     std::cout << ' ' << name_of(pattern) << ' ' << tally.rows;
   }
+  std::int64_t most = 0;
+  std::int64_t preemptions = 0;
+  std::int64_t hits = 0;
+  for (const auto& line : probed.lines()) {
+    most = std::max(most, line.sequences);
+    preemptions += line.preemptions;
+    hits += line.cache_hits;
+  }
+  std::cout << "\nin " << probed.lines().size() << " mixes of 1 to " << most
+            << " sequences, with " << preemptions << " preemptions and " << hits
+            << " prefixes from the cache";
   const auto& all = probed.total();
-  std::cout << "\nin all " << all.rows << " rows of logits and " << all.kv_rows
-            << " of K and V, " << all.rounds << " blocks, " << all.accepted
-            << " drafts accepted and " << all.rejected << " rejected, in "
-            << std::fixed << std::setprecision(1) << found.seconds << " s\n";
+  std::cout << "\nin all " << all.rows << " rows of logits ("
+            << all.rows - all.sampled << " greedy, " << all.sampled
+            << " sampled) and " << all.kv_rows << " of K and V, " << all.rounds
+            << " blocks, " << all.accepted << " drafts accepted and "
+            << all.rejected << " rejected, in " << std::fixed
+            << std::setprecision(1) << found.seconds << " s\n";
   if (!found.declined.empty()) {
     std::cout << "drafter: " << found.declined << '\n';
   }

@@ -157,6 +157,9 @@ std::optional<gate_unit> arm_run::next() {
       return ask;
     }
   }
+  if (played_.send_back > 0 && steps_ == played_.send_back) {
+    schedule_.distrust();
+  }
   offer_drafts();
   device_drafts_.reset();
   auto planned = schedule_.plan(0);

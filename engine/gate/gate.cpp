@@ -52,28 +52,33 @@ void gate::start_probe(const std::vector<int>& widths) {
   probing_ = options_.enabled && !probe_->done();
 }
 
-std::optional<gate_need> gate::need() {
-  asked_ = worker::none;
-  if (const auto wanted = audit_.need()) {
-    asked_ = worker::audit;
-    return wanted;
-  }
-  if (!probing_) return std::nullopt;
-  const auto wanted = probe_->need();
-  if (wanted) asked_ = worker::probe;
-  return wanted;
+std::optional<gate_need> gate::need() const {
+  if (auto wanted = audit_.need()) return wanted;
+  return probing_ ? probe_->need() : std::nullopt;
 }
 
 void gate::lend(loan lent) {
-  if (asked_ == worker::audit) {
+  const auto fits = [&lent](const std::optional<gate_need>& wanted) {
+    return wanted &&
+           wanted->blocks <= static_cast<std::int64_t>(lent.blocks.size()) &&
+           wanted->slots <= static_cast<int>(lent.slots.size());
+  };
+  if (fits(audit_.need())) {
     audit_.lend(std::move(lent));
-  } else {
+  } else if (probing_ && fits(probe_->need())) {
     probe_->lend(std::move(lent));
+  } else {
+    // It was asked for by what does not want it any more.
+    unused_.push_back(std::move(lent));
   }
-  asked_ = worker::none;
 }
 
 std::optional<loan> gate::give_back() {
+  if (!unused_.empty()) {
+    auto spare = std::move(unused_.back());
+    unused_.pop_back();
+    return spare;
+  }
   if (auto spare = audit_.give_back()) return spare;
   return probe_->give_back();
 }

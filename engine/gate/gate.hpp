@@ -68,7 +68,11 @@ class gate {
   gate(verdict_scope scope, std::optional<verdict_table> stored,
        gate_options options);
 
-  std::optional<gate_need> need();
+  /// What it would borrow now. It may be another thing at the next call: the
+  /// audit's small need goes before the probe's, which may have to wait for
+  /// long.
+  std::optional<gate_need> need() const;
+  /// A loan that fits nobody's need any more comes back at once.
   void lend(loan lent);
   std::optional<loan> give_back();
   /// Others need the memory: it comes back after at most one more unit each.
@@ -131,7 +135,6 @@ class gate {
   bool probing_ = false;
   /// `batch` is in doubt: another probe measures it when this one is done.
   bool remeasure_ = false;
-  worker asked_ = worker::none;
   worker out_ = worker::none;
   double served_ = 0.0;
   /// Of probes that were replaced.
@@ -139,6 +142,7 @@ class gate {
   double earlier_seconds_ = 0.0;
   std::int64_t trips_ = 0;
   std::vector<gate_event> events_;
+  std::vector<loan> unused_;
 };
 
 }  // namespace vouch::engine

@@ -313,11 +313,16 @@ void probe::end_task(std::int64_t now_ms) {
   } else if (!done.builds) {
     line.showed_nothing = nothing_shown(done, *run_, compare_->tallies());
     auto& now = plan_.stages[stage_].tasks[task_].played;
-    const bool shorter = broken_.empty() && now.wants_preemption &&
-                         line.preemptions == 0 && now.blocks > now.least_blocks;
-    if (shorter) {
-      // Sequences shared more, or ended sooner, than was foreseen.
-      now.blocks = std::max(now.least_blocks, now.blocks * 3 / 4);
+    const bool wanting = broken_.empty() && now.wants_preemption &&
+                         line.preemptions == 0 && now.send_back == 0;
+    if (wanting) {
+      // Sequences shared more, or ended sooner, than was foreseen: fewer
+      // blocks, and when that is no help, they are sent back by hand.
+      if (now.blocks > now.least_blocks) {
+        now.blocks = std::max(now.least_blocks, now.blocks * 3 / 4);
+      } else {
+        now.send_back = 4;
+      }
       return;
     }
     for (const int key : done.covers) {

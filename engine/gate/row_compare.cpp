@@ -21,6 +21,7 @@ int width_of(row_kind kind, std::int32_t rows) {
 void row_tally::add(const row_tally& more) {
   rows += more.rows;
   kv_rows += more.kv_rows;
+  sampled += more.sampled;
   positions = std::max(positions, more.positions);
   rounds += more.rounds;
   accepted += more.accepted;
@@ -50,8 +51,11 @@ std::optional<row_mismatch> row_compare::see_row(const arm_row& row) {
       if (classic != *row.logits) {
         return differs("logits", classic, *row.logits);
       }
+      const int sampled = text.sampling.temperature > 0.0F ? 1 : 0;
       ++tally.rows;
       ++pattern.rows;
+      tally.sampled += sampled;
+      pattern.sampled += sampled;
       tally.positions = std::max(tally.positions, row.position + 1);
     }
   }

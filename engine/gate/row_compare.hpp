@@ -17,6 +17,8 @@ struct row_tally {
   /// Logits rows, and positions of K and V.
   std::int64_t rows = 0;
   std::int64_t kv_rows = 0;
+  /// Of the logits rows, those of texts that are sampled.
+  std::int64_t sampled = 0;
   /// One more than the highest position whose logits were compared.
   std::int64_t positions = 0;
   std::int64_t rounds = 0;

@@ -98,6 +98,9 @@ struct scenario {
   std::int64_t blocks = 0;
   /// With how few it can be played, where it is to be short of them.
   std::int64_t least_blocks = 0;
+  /// After so many steps every sequence is sent back to compute its rows anew;
+  /// 0: never.
+  std::int64_t send_back = 0;
   /// The step's items are put into another order.
   bool permute = false;
   std::uint64_t seed = 0;

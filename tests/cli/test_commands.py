@@ -146,6 +146,15 @@ class Probe(unittest.TestCase):
         self.assertGreater(report["by_pattern"]["live"]["rows"], 0)
         self.assertIn("drafter=lookup", report["scope"])
 
+    def test_a_drafter_on_the_device_is_probed_live(self):
+        # The model drafts for itself: greedily it is always right.
+        got, report = self.probe("--widths", "4", "--drafter", TINY)
+        self.assertEqual(got.returncode, 0, got.stdout + got.stderr)
+        live = report["by_pattern"]["live"]
+        self.assertGreater(live["rows"], 30)
+        self.assertGreater(live["accepted"], live["rejected"])
+        self.assertIn("drafter=model", report["scope"])
+
     def test_random_mixes_until_so_many_rows(self):
         got, report = self.probe("--widths", "2,4,8", "--rows", "4000")
         self.assertEqual(got.returncode, 0, got.stdout + got.stderr)

@@ -83,6 +83,23 @@ TEST_F(served_gate, OpensWhileItServes) {
   EXPECT_EQ(later.trips, 0);
 }
 
+TEST_F(served_gate, ALoanThatFitsNobodyComesBack) {
+  start();
+  gate judge{{}, std::nullopt, options()};
+  const auto need = judge.need();
+  ASSERT_TRUE(need);
+  gate_need small = *need;
+  small.blocks = 1;
+  judge.lend(loan_of(small));
+  EXPECT_TRUE(judge.need());
+  EXPECT_FALSE(judge.next_unit());
+  ASSERT_TRUE(judge.give_back());
+  EXPECT_FALSE(judge.give_back());
+  judge.lend(loan_of(*need));
+  EXPECT_FALSE(judge.need());
+  EXPECT_TRUE(judge.next_unit());
+}
+
 TEST_F(served_gate, StoredVerdictsServeAtOnce) {
   start();
   gate judge{{}, all_equal(128), options()};

@@ -132,6 +132,30 @@ TEST_F(gate_test, ProbeGivesItsMemoryBackWhenAsked) {
   EXPECT_TRUE(p.verdicts().widths.at(3).equal());
 }
 
+/// Whatever fits into whatever pool, sequences are preempted.
+TEST_F(gate_test, ProbePreemptsUnderAnySizes) {
+  start();
+  for (const std::int64_t walk : {16, 32, 100}) {
+    for (const std::size_t length : {3U, 30U, 90U}) {
+      auto options = small_probe();
+      options.walk = walk;
+      for (int i = 0; i < 5; ++i) {
+        probe_prompt prompt;
+        for (std::size_t t = 0; t < length; ++t) {
+          prompt.tokens.push_back(static_cast<token_id>((t * 7 + 3) % 200));
+        }
+        options.prompts.push_back(std::move(prompt));
+      }
+      probe p{options};
+      run(p);
+      EXPECT_TRUE(p.verdicts().batch.equal()) << text_of(p);
+      for (const auto& [width, each] : p.verdicts().widths) {
+        EXPECT_TRUE(each.equal()) << text_of(p);
+      }
+    }
+  }
+}
+
 TEST_F(gate_test, ProbeWithoutWidthsVouchesForBatching) {
   start();
   auto options = small_probe();
