@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "actors/burst_setup.hpp"
+#include "actors/gate_setup.hpp"
 #include "engine/chat_template/chat_template.hpp"
 #include "engine/executor/cost_model.hpp"
 #include "engine/executor/executor.hpp"
@@ -29,6 +30,8 @@ struct components {
   /// nullptr.
   burst_setup bursts;
   std::shared_ptr<const engine::drafter> drafter;
+  /// May be empty.
+  make_gate_setup gate;
   /// End-of-generation ids from the model's own files.
   std::vector<engine::token_id> eos;
   /// Rows of the model's head; may exceed the tokenizer's size.

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "engine/gate/submit_unit.hpp"
+
 namespace vouch::actors {
 
 engine_actor::behavior_type engine_behavior(
@@ -27,6 +29,16 @@ engine_actor::behavior_type engine_behavior(
             std::move(planned.work), [sender](engine::step_result result) {
               if (const auto strong = sender.lock()) {
                 caf::anon_send(caf::actor_cast<scheduler_actor>(strong),
+                               std::move(result));
+              }
+            });
+      },
+      [self](gate_work& work) {
+        engine::submit_unit(
+            *self->state.device, std::move(work.unit),
+            [gate = std::move(work.gate)](engine::gate_unit_result result) {
+              if (const auto strong = gate.lock()) {
+                caf::anon_send(caf::actor_cast<gate_actor>(strong),
                                std::move(result));
               }
             });

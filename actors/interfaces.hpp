@@ -9,6 +9,7 @@
 //
 //   client -> SUPERVISOR -> REQUEST -> SCHEDULER -> ENGINE
 //                                      SCHEDULER -> DRAFTER -> ENGINE
+//                                      SCHEDULER -> GATE
 //
 // Strong handles point along these arrows only. What flows the other way goes
 // to the sender of a message or to a weak handle, so that no two actors keep
@@ -45,6 +46,10 @@ CAF_ADD_ATOM(vouch, vouch::actors, drain_atom, "drain")
 CAF_ADD_ATOM(vouch, vouch::actors, load_atom, "load")
 CAF_ADD_ATOM(vouch, vouch::actors, stop_atom, "stop")
 CAF_ADD_ATOM(vouch, vouch::actors, tick_atom, "tick")
+CAF_ADD_ATOM(vouch, vouch::actors, pause_atom, "pause")
+CAF_ADD_ATOM(vouch, vouch::actors, owed_atom, "owed")
+CAF_ADD_ATOM(vouch, vouch::actors, recall_atom, "recall")
+CAF_ADD_ATOM(vouch, vouch::actors, start_atom, "start")
 CAF_END_TYPE_ID_BLOCK(vouch)
 
 namespace vouch::actors {
@@ -57,7 +62,10 @@ using engine_actor = caf::typed_actor<
     caf::reacts_to<engine::scheduler::planned_step>,
     // Drafts for these slots, behind the steps before it; its draft_result goes
     // to the sender.
-    caf::reacts_to<engine::draft_batch>>;
+    caf::reacts_to<engine::draft_batch>,
+    // Runs a unit of the gate's, behind the steps before it; its result goes to
+    // the gate that the message names.
+    caf::reacts_to<gate_work>>;
 
 /// DRAFTER owns what drafts, and its own view of every sequence's tokens.
 /// Detached: SCHEDULER's mailbox is not held up by it.
@@ -67,14 +75,32 @@ using drafter_actor = caf::typed_actor<
     // ENGINE has drafted.
     caf::reacts_to<engine::draft_result>>;
 
+/// GATE owns the verdicts: probe, audit, trips. It works through SCHEDULER,
+/// which lends it memory and passes its units on to ENGINE when there is time.
+using gate_actor = caf::typed_actor<
+    // The sender is the SCHEDULER to work through.
+    caf::reacts_to<start_atom>,
+    // The memory that was asked for.
+    caf::reacts_to<engine::loan>,
+    // Others need the memory: it goes back after at most one more unit.
+    caf::reacts_to<recall_atom>,
+    // ENGINE has run the unit.
+    caf::reacts_to<engine::gate_unit_result>,
+    // What was served meanwhile, and what of it is to be audited.
+    caf::reacts_to<served_report>>;
+
 /// SUPERVISOR to SCHEDULER.
 struct new_drafter {
   drafter_actor drafter;
+};
+struct new_gate {
+  gate_actor gate;
 };
 
 }  // namespace vouch::actors
 
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(vouch::actors::new_drafter)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(vouch::actors::new_gate)
 
 namespace vouch::actors {
 
@@ -95,8 +121,22 @@ using scheduler_actor = caf::typed_actor<
     caf::reacts_to<new_drafter>,
     // DRAFTER's answer to an order: the next step can be planned.
     caf::reacts_to<drafts>,
+    // A gate to work with from now on, after the one before has died.
+    caf::reacts_to<new_gate>,
     // What the gate vouches for from the next plan on.
     caf::reacts_to<engine::gate_view>,
+    // A verdict is being tripped: no step is planned until gate_trip comes.
+    caf::reacts_to<pause_atom>,
+    // What it is now; caches are emptied, rows computed again.
+    caf::reacts_to<gate_trip>,
+    // The gate wants memory, gives it back, is done with drawn items.
+    caf::reacts_to<loan_request>, caf::reacts_to<engine::loan>,
+    caf::reacts_to<audits_done>,
+    // A unit to run in an idle moment, or (owed) next; and that the unit which
+    // waits is owed now.
+    caf::reacts_to<gate_order>, caf::reacts_to<owed_atom>,
+    // What a unit's step cost, for whoever weighs rows.
+    caf::reacts_to<step_cost>,
     // Replaces the policy before the next plan.
     caf::reacts_to<policy_change>,
     // Time passed: expire what waited too long, judge the running step's age.

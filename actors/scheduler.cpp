@@ -48,15 +48,56 @@ bool ask_drafter(self_pointer self) {
   return true;
 }
 
+/// What the gate is told, gets and may do now.
+void serve_gate(self_pointer self) {
+  auto& state = self->state;
+  if (!state.setup.gate) {
+    return;
+  }
+  auto& gate = *state.gate;
+  const bool idle = state.step_sizes.empty() && !state.drafting;
+  if (auto news = gate.report(*state.schedule, idle)) {
+    self->send(state.setup.gate, std::move(*news));
+  }
+  if (gate.recall(*state.schedule)) {
+    self->send(state.setup.gate, recall_atom_v);
+  }
+  if (auto lent = gate.lend(*state.schedule)) {
+    self->send(state.setup.gate, std::move(*lent));
+  }
+  if (auto unit = gate.take_unit(idle)) {
+    self->send(state.setup.engine,
+               gate_work{std::move(*unit), caf::actor_cast<caf::weak_actor_ptr>(
+                                               state.setup.gate)});
+  }
+}
+
+/// Works with this gate from now on; nullptr: without one.
+void set_gate(self_pointer self, gate_actor gate) {
+  auto& state = self->state;
+  state.setup.gate = std::move(gate);
+  if (!state.setup.gate) {
+    state.schedule->set_audit_draw({});
+    return;
+  }
+  self->monitor(state.setup.gate);
+  state.schedule->set_audit_draw(
+      [&desk = *state.gate](const engine::audit_candidate& item) {
+        return desk.draw(item);
+      });
+  self->send(state.setup.gate, start_atom_v);
+}
+
 /// Plans as many steps as may be in flight, and shows what changed.
 void advance(self_pointer self) {
   auto& state = self->state;
   const auto most = static_cast<std::size_t>(state.setup.steps_in_flight);
-  while (!state.drafting && state.step_sizes.size() < most) {
+  while (!state.paused && !state.drafting && state.step_sizes.size() < most) {
     if (ask_drafter(self) || !plan_step(self)) {
       break;
     }
   }
+  serve_gate(self);
   state.setup.counters->publish(state.schedule->stats());
   if (!state.tick_pending && !state.schedule->idle()) {
     state.tick_pending = true;
@@ -82,6 +123,19 @@ void lose_drafter(self_pointer self) {
   state.desk->set_drafter(engine::decline{engine::decline_reason::no_drafter,
                                           "the drafter has failed"});
   state.setup.notices->set_speculation(state.desk->status());
+  advance(self);
+}
+
+/// GATE has died, and with it everything it stood for.
+void lose_gate(self_pointer self) {
+  auto& state = self->state;
+  set_gate(self, gate_actor{});
+  state.gate->abandon(*state.schedule);
+  state.paused = false;
+  engine::gate_view closed;
+  closed.closed = engine::decline_reason::gate_not_run;
+  closed.detail = "the gate has failed";
+  state.desk->set_gate(std::move(closed), *state.schedule);
   advance(self);
 }
 
@@ -162,11 +216,17 @@ scheduler_actor::behavior_type scheduler_behavior(self_pointer self,
   if (state.setup.drafter) {
     self->monitor(state.setup.drafter);
   }
+  state.gate.emplace(state.setup.audit);
+  set_gate(self, state.setup.gate);
 
   self->set_down_handler([self](caf::down_msg& down) {
     auto& state = self->state;
     if (state.setup.drafter && down.source == state.setup.drafter.address()) {
       lose_drafter(self);
+      return;
+    }
+    if (state.setup.gate && down.source == state.setup.gate.address()) {
+      lose_gate(self);
       return;
     }
     state.reserved.erase(down.source);
@@ -205,6 +265,7 @@ scheduler_actor::behavior_type scheduler_behavior(self_pointer self,
         state.watch.completed(now_ms(self));
         state.setup.notices->set_on_time(true);
         state.count_step(result);
+        state.gate->served(result.seconds);
         auto updates = state.schedule->update(result);
         state.desk->take(updates, *state.schedule);
         // The device first: it computes while the others are told.
@@ -225,6 +286,43 @@ scheduler_actor::behavior_type scheduler_behavior(self_pointer self,
         auto& state = self->state;
         state.desk->set_gate(std::move(view), *state.schedule);
         advance(self);
+      },
+      [self](new_gate& arrived) {
+        set_gate(self, std::move(arrived.gate));
+        advance(self);
+      },
+      [self](pause_atom) { self->state.paused = true; },
+      [self](gate_trip& trip) {
+        auto& state = self->state;
+        state.paused = false;
+        state.desk->book().trip();
+        state.desk->set_gate(std::move(trip.view), *state.schedule);
+        // A running burst goes on classically; all rows since are computed
+        // again.
+        state.schedule->distrust();
+        advance(self);
+      },
+      [self](loan_request& request) {
+        self->state.gate->ask(request.need);
+        serve_gate(self);
+      },
+      [self](engine::loan& lent) {
+        self->state.gate->take_back(lent, *self->state.schedule);
+        advance(self);
+      },
+      [self](audits_done& what) {
+        self->state.gate->done(what, *self->state.schedule);
+      },
+      [self](gate_order& order) {
+        self->state.gate->put(std::move(order));
+        serve_gate(self);
+      },
+      [self](owed_atom) {
+        self->state.gate->owe();
+        serve_gate(self);
+      },
+      [self](step_cost& cost) {
+        self->state.costs.observe(cost.rows, cost.logits_rows, cost.seconds);
       },
       [self](new_drafter& arrived) {
         auto& state = self->state;
@@ -247,8 +345,8 @@ scheduler_actor::behavior_type scheduler_behavior(self_pointer self,
         state.desk->take(expired, *state.schedule);
         deliver(self, std::move(expired), true);
         state.setup.notices->set_on_time(state.watch.on_time(now));
-        state.setup.counters->publish(state.costs);
         state.setup.notices->set_speculation(state.desk->status());
+        state.setup.counters->publish(state.costs);
         advance(self);
       },
   };

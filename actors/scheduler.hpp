@@ -9,6 +9,7 @@
 
 #include "actors/board.hpp"
 #include "actors/burst_desk.hpp"
+#include "actors/gate_desk.hpp"
 #include "actors/interfaces.hpp"
 #include "actors/metrics.hpp"
 #include "actors/sequence_owners.hpp"
@@ -29,6 +30,9 @@ struct scheduler_setup {
   /// May be nullptr: nobody drafts.
   drafter_actor drafter;
   burst_setup bursts;
+  /// May be nullptr: nothing is vouched for.
+  gate_actor gate;
+  engine::audit_options audit;
 };
 
 struct scheduler_state {
@@ -53,6 +57,10 @@ struct scheduler_state {
   std::optional<burst_desk> desk;
   /// DRAFTER has been asked; the next step is planned when it has answered.
   bool drafting = false;
+  /// Memory and time that the gate gets.
+  std::optional<gate_desk> gate;
+  /// A verdict is being tripped.
+  bool paused = false;
   bool tick_pending = false;
 
   /// All choices or none.

@@ -5,6 +5,7 @@
 
 #include "actors/drafter.hpp"
 #include "actors/engine.hpp"
+#include "actors/gate.hpp"
 #include "actors/request.hpp"
 #include "actors/scheduler.hpp"
 
@@ -55,6 +56,8 @@ void continue_stop(self_pointer self) {
   }
   if (state.scheduler) {
     self->send_exit(state.scheduler, caf::exit_reason::user_shutdown);
+  } else if (state.gate) {
+    self->send_exit(state.gate, caf::exit_reason::user_shutdown);
   } else if (state.drafter) {
     self->send_exit(state.drafter, caf::exit_reason::user_shutdown);
   } else if (state.engine) {
@@ -85,22 +88,41 @@ void start_drafter(self_pointer self, const components& parts) {
   }
 }
 
+void start_gate(self_pointer self) {
+  auto& state = self->state;
+  if (state.gate_parts) {
+    state.gate = spawn_monitored(self, gate_behavior, *state.gate_parts,
+                                 state.setup.notices, state.setup.counters);
+  }
+}
+
 void start_serving(self_pointer self, load_result& loaded) {
   auto& state = self->state;
   const auto limits = loaded.device->limits();
   auto model = make_serving(*loaded.parts, limits);
+  if (model->parts.gate) {
+    state.gate_parts = model->parts.gate(state.setup.rules, limits);
+  }
   state.setup.counters->scheduler_restarted();
+  // Whoever is told of `ready` may look before SCHEDULER's first word.
+  engine::scheduler_stats empty;
+  empty.total_blocks = limits.blocks;
+  empty.free_blocks = limits.blocks;
+  state.setup.counters->publish(empty);
   state.has_served = true;
   state.serving_since = self->clock().now();
   state.engine =
       spawn_monitored(self, engine_behavior, std::move(loaded.device));
   start_drafter(self, model->parts);
+  start_gate(self);
   state.scheduler = spawn_monitored(
       self, scheduler_behavior,
       scheduler_setup{state.engine, model, state.setup.rules,
                       state.setup.steps_in_flight, state.setup.counters,
                       state.setup.notices, std::move(loaded.costs),
-                      state.drafter, model->parts.bursts});
+                      state.drafter, model->parts.bursts, state.gate,
+                      state.gate_parts ? state.gate_parts->options.audit
+                                       : engine::audit_options{}});
   state.setup.notices->set_on_time(true);
   state.setup.notices->set_ready(std::move(model));
 }
@@ -112,6 +134,10 @@ void restart(self_pointer self, const std::exception_ptr& why = nullptr) {
   auto& state = self->state;
   if (state.scheduler) {
     self->send_exit(state.scheduler, caf::exit_reason::kill);
+    return;
+  }
+  if (state.gate) {
+    self->send_exit(state.gate, caf::exit_reason::kill);
     return;
   }
   if (state.drafter) {
@@ -169,6 +195,45 @@ void drafter_down(self_pointer self, const caf::down_msg& down) {
   }
 }
 
+/// Other rules may make other steps: the gate starts anew where its scope is
+/// another one, and SCHEDULER serves on without it meanwhile.
+void rescope_gate(self_pointer self) {
+  auto& state = self->state;
+  const auto model = state.setup.notices->model();
+  if (!state.gate || !model || !model->parts.gate) {
+    return;
+  }
+  auto parts = model->parts.gate(state.setup.rules, model->limits);
+  if (parts.scope == state.gate_parts->scope) {
+    return;
+  }
+  state.gate_parts = std::move(parts);
+  state.gate_rescoped = true;
+  self->send_exit(state.gate, caf::exit_reason::user_shutdown);
+}
+
+/// SCHEDULER serves on unvouched until a new one has measured.
+void gate_down(self_pointer self, const caf::down_msg& down) {
+  auto& state = self->state;
+  state.gate = nullptr;
+  if (state.stopping) {
+    return;
+  }
+  if (!state.scheduler || !state.engine) {
+    restart(self);
+    return;
+  }
+  const bool wanted = std::exchange(state.gate_rescoped, false);
+  if (!wanted) {
+    warn(self, "GATE died: " + caf::to_string(down.reason));
+    ++state.gate_restarts;
+  }
+  if (wanted || state.gate_restarts <= state.setup.max_restarts) {
+    start_gate(self);
+    self->send(state.scheduler, new_gate{state.gate});
+  }
+}
+
 void on_down(self_pointer self, const caf::down_msg& down) {
   auto& state = self->state;
   const auto is = [&](const auto& handle) {
@@ -193,6 +258,8 @@ void on_down(self_pointer self, const caf::down_msg& down) {
     if (!state.stopping) {
       restart(self);
     }
+  } else if (is(state.gate)) {
+    gate_down(self, down);
   } else if (is(state.drafter)) {
     drafter_down(self, down);
   } else if (is(state.loader)) {
@@ -278,6 +345,7 @@ supervisor_actor::behavior_type supervisor_behavior(self_pointer self,
         state.setup.counters->policy_loaded();
         if (state.scheduler) {
           self->send(state.scheduler, std::move(change));
+          rescope_gate(self);
         }
       },
       [self](load_atom) {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -41,6 +42,9 @@ struct supervisor_state {
   scheduler_actor scheduler;
   /// nullptr where nothing drafts.
   drafter_actor drafter;
+  /// nullptr where nothing is measured. Its setup, to make it again.
+  gate_actor gate;
+  std::optional<gate_setup> gate_parts;
 
   /// A REQUEST that runs: SUPERVISOR keeps it alive.
   struct running {
@@ -54,6 +58,9 @@ struct supervisor_state {
   bool has_served = false;
   int restarts = 0;
   int drafter_restarts = 0;
+  int gate_restarts = 0;
+  /// GATE ends because it is to measure something else.
+  bool gate_rescoped = false;
   caf::actor_clock::time_point serving_since;
   bool draining = false;
   bool stopping = false;

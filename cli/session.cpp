@@ -6,6 +6,9 @@
 #include <system_error>
 #include <thread>
 
+#include <spdlog/sinks/stdout_color_sinks.h>
+#include <spdlog/spdlog.h>
+
 #include "cli/progress_bar.hpp"
 #include "engine/error.hpp"
 #include "runtime/compute_cpus.hpp"
@@ -103,6 +106,10 @@ session::session(const generation_options& options) : options_(options) {
   settings.engine.measure_costs = false;
   // One text is over before a gate would have measured anything.
   settings.speculation.drafter = "none";
+  settings.speculation.probe = "off";
+  // The text goes to standard output, and nothing else does.
+  spdlog::set_default_logger(spdlog::stderr_color_mt("vouch"));
+  spdlog::set_level(spdlog::level::err);
   system_config_ = std::make_unique<caf::actor_system_config>();
   runtime::configure(*system_config_);
   system_ = std::make_unique<caf::actor_system>(*system_config_);

@@ -125,7 +125,7 @@ std::shared_ptr<engine::model> load_weights(
                             options.cpus};
   std::shared_ptr<engine::model> weights =
       engine::load_model(source, pool, progress);
-  load_speculation(settings, *weights, options, pool, out);
+  load_speculation(settings, source, *weights, options, pool, out);
   return weights;
 }
 

@@ -9,6 +9,7 @@
 #include "engine/drafters/load_drafter.hpp"
 #include "engine/error.hpp"
 #include "engine/speculation/prior_table.hpp"
+#include "runtime/gate_parts.hpp"
 
 namespace vouch::runtime {
 namespace {
@@ -29,9 +30,9 @@ std::function<void(const std::string&)> open_transcript(
   };
 }
 
-/// Escapes and all that the gate has no say in: what holds until GATE speaks.
-engine::gate_view view_without_gate(const config& settings,
-                                    const engine::model& target, int width) {
+/// What holds until GATE speaks.
+engine::gate_view first_view(const config& settings,
+                             const engine::model& target, int width) {
   engine::gate_view view;
   view.rules.drafts.vocabulary =
       static_cast<engine::token_id>(target.config().vocab_size);
@@ -48,7 +49,8 @@ engine::gate_view view_without_gate(const config& settings,
 
 }  // namespace
 
-void load_speculation(const config& settings, const engine::model& target,
+void load_speculation(const config& settings, const engine::checkpoint& source,
+                      const engine::model& target,
                       engine::cpu_executor_options& device,
                       kernels::thread_pool& pool, components& out) {
   const auto& wanted = settings.speculation;
@@ -63,33 +65,36 @@ void load_speculation(const config& settings, const engine::model& target,
   auto loaded =
       engine::load_drafter(choice, target, out.parts.tokenizer.get(), pool);
   auto& bursts = out.parts.bursts;
-  bursts.drafter = wanted.drafter;
-  bursts.fixed = wanted.controller == "fixed";
-  bursts.transcript = open_transcript(wanted.transcript);
-  bursts.declined = std::move(loaded.declined);
-  bursts.width = wanted.width;
-  if (loaded.loaded) {
-    bursts.width = std::min(bursts.width, loaded.loaded->max_width());
-    bursts.is_free = loaded.loaded->is_free();
-    bursts.status.kind = loaded.loaded->kind();
-    bursts.prior = engine::find_prior(loaded.loaded->kind(), "cpu", "");
-  } else if (loaded.device) {
-    bursts.width = std::min(bursts.width, loaded.device->max_width());
-    bursts.is_free = false;
-    bursts.status.kind = loaded.device->kind();
-    bursts.prior = engine::find_prior(loaded.device->kind(), "cpu", "");
-    device.drafter = loaded.device;
-  }
-  out.parts.drafter = std::move(loaded.loaded);
-  bursts.first_view = view_without_gate(settings, target, bursts.width);
   auto& status = bursts.status;
   status.drafter = wanted.drafter;
-  status.width = bursts.width;
   status.allow_inexact = wanted.allow_inexact;
   status.plan = settings.kernels.plan;
   status.faults = settings.test.faults;
   status.controller = wanted.controller;
-  status.prior = bursts.prior.source;
+  bursts.drafter = wanted.drafter;
+  bursts.fixed = wanted.controller == "fixed";
+  bursts.transcript = open_transcript(wanted.transcript);
+  bursts.declined = loaded.declined;
+  bursts.width = wanted.width;
+  if (loaded.loaded) {
+    bursts.width = std::min(bursts.width, loaded.loaded->max_width());
+    bursts.is_free = loaded.loaded->is_free();
+    status.kind = loaded.loaded->kind();
+  } else if (loaded.device) {
+    bursts.width = std::min(bursts.width, loaded.device->max_width());
+    bursts.is_free = false;
+    status.kind = loaded.device->kind();
+    device.drafter = loaded.device;
+  }
+  if (status.kind) {
+    bursts.prior = engine::find_prior(*status.kind, "cpu", "");
+    status.prior = bursts.prior.source;
+  }
+  status.declined = bursts.declined;
+  status.width = bursts.width;
+  out.parts.drafter = loaded.loaded;
+  bursts.first_view = first_view(settings, target, bursts.width);
+  out.parts.gate = gate_parts(settings, source, device, loaded, out);
 }
 
 }  // namespace vouch::runtime

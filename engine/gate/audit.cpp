@@ -96,6 +96,11 @@ void audit::served(double seconds) {
   credit_ = std::min(credit_ + options_.share * seconds, most_credit);
 }
 
+void audit::replayed(double seconds) {
+  if (!drawn_.empty()) drawn_.pop_front();
+  credit_ -= seconds;
+}
+
 void audit::drop(std::uint64_t hold) {
   ++counts_.dropped;
   released_.push_back(hold);

@@ -67,6 +67,9 @@ class audit {
   bool draw(const audit_candidate& item);
   /// A served step took so long.
   void served(double seconds);
+  /// Where another audit replays what this one draws: one of the drawn items is
+  /// done with, replayed for so long or (0) dropped.
+  void replayed(double seconds);
   /// A drawn item has run. Where too many wait it is dropped.
   void add(audit_record record);
   /// The memory of a hold is gone.

@@ -25,6 +25,7 @@ struct burst_rules {
   /// sequence that had one never serve anybody else.
   bool inexact = false;
   draft_limits drafts;
+  friend bool operator==(const burst_rules&, const burst_rules&) = default;
 };
 
 /// A sequence that may get a verify block in the next step.

@@ -20,6 +20,7 @@ struct gate_view {
   std::string detail;
   /// Classic rows below this position are vouched for; 0: none.
   std::int64_t vouched_positions = 0;
+  friend bool operator==(const gate_view&, const gate_view&) = default;
 };
 
 }  // namespace vouch::engine

@@ -50,6 +50,7 @@ struct draft_limits {
   token_id vocabulary = 0;
   /// The drafter's mask, which is never text.
   std::optional<token_id> mask;
+  friend bool operator==(const draft_limits&, const draft_limits&) = default;
 };
 
 /// The rows' input tokens: the anchor, then drafts up to `width` rows. The

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <memory>
+
+#include "actors/gate_setup.hpp"
+#include "engine/checkpoint/checkpoint.hpp"
+#include "engine/executor/executor.hpp"
+#include "engine/speculation/drafter.hpp"
+#include "runtime/config.hpp"
+#include "runtime/runtime.hpp"
+
+namespace vouch::runtime {
+
+/// How the gate is made for what `out.parts` serves: its scope, what it probes
+/// with, where its verdicts are kept. `device` is what the executor is made
+/// with, `drafter` what was loaded (load_speculation).
+actors::make_gate_setup gate_parts(const config& settings,
+                                   const engine::checkpoint& source,
+                                   const engine::cpu_executor_options& device,
+                                   const engine::drafter_load& drafter,
+                                   const components& out);
+
+}  // namespace vouch::runtime
