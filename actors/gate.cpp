@@ -187,6 +187,7 @@ gate_actor::behavior_type gate_behavior(self_pointer self, gate_setup setup,
       },
       [self](served_report& report) {
         auto& state = self->state;
+        state.untold = units_a_notice;
         state.gate->served(report.seconds);
         for (const auto hold : report.dropped) {
           state.gate->lost(hold);
@@ -198,6 +199,7 @@ gate_actor::behavior_type gate_behavior(self_pointer self, gate_setup setup,
           state.owed = true;
           tell(self, owed_atom_v);
         }
+        handle_events(self);
         pump(self);
       },
   };

@@ -26,6 +26,7 @@ engine::verdict_scope scope_of(const config& settings,
   scope.model = source.fingerprint();
   scope.program = engine::program_fingerprint();
   scope.backend = "cpu";
+  scope.libraries = "compiler " __VERSION__;
   scope.device = engine::processor_name();
   scope.dispatch = kernels::active_target();
   scope.threads = device.threads > 0 ? device.threads
