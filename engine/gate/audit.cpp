@@ -30,6 +30,32 @@ audit_kind kind(row_kind rows, bool cached) {
   return rows == row_kind::prefill ? audit_kind::prefill : audit_kind::classic;
 }
 
+/// That the text is what the rows' picks say, and ends at a stop token.
+template <class Differs>
+void compare_text(const audit_finding& of, const Differs& differs) {
+  const auto& r = of.record;
+  const auto token_at = [&](std::int64_t position) {
+    const auto at = static_cast<std::size_t>(position);
+    return at < r.tokens.size() ? r.tokens[at] : r.next;
+  };
+  for (const auto& row : of.classic) {
+    const auto next = row.position + 1;
+    if (row.pick < 0 || next < r.prompt_tokens || token_at(next) < 0) continue;
+    if (token_at(next) != row.pick) differs(row.position, "pick");
+  }
+  const auto is_in = [](const std::vector<token_id>& list, token_id token) {
+    return std::find(list.begin(), list.end(), token) != list.end();
+  };
+  const auto size = static_cast<std::int64_t>(r.tokens.size());
+  for (std::int64_t p = r.prompt_tokens; p < size; ++p) {
+    const auto token = token_at(p);
+    if (is_in(r.sampling.request_stop_tokens, token) ||
+        (!r.sampling.ignore_eos && is_in(r.sampling.stop_tokens, token))) {
+      differs(p, "text behind a stop token");
+    }
+  }
+}
+
 std::size_t index(audit_kind of) { return static_cast<std::size_t>(of); }
 
 }  // namespace
@@ -313,6 +339,7 @@ void audit::compare(audit_finding& into) const {
     }
     ++into.rows;
   }
+  compare_text(into, differs);
 }
 
 std::optional<audit_finding> audit::take_finding() {

@@ -87,6 +87,8 @@ struct audit_record {
   std::int32_t rows = 0;
   /// The inputs of positions 0 ... position + rows - 1.
   std::vector<token_id> tokens;
+  /// What was emitted behind them; -1: nothing, or a stop token.
+  token_id next = -1;
   /// What picks need beyond the logits.
   sampling_params sampling;
   std::int32_t prompt_tokens = 0;

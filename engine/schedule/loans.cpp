@@ -103,6 +103,8 @@ void scheduler::impl::record_audit(const sequence& s,
   record.position = static_cast<std::int32_t>(begin);
   record.rows = static_cast<std::int32_t>(kept);
   record.tokens.assign(s.tokens.begin(), s.tokens.begin() + begin + kept);
+  const auto next = begin + kept;
+  if (next < s.size()) record.next = s.tokens[static_cast<std::size_t>(next)];
   record.sampling = s.sampling;
   record.prompt_tokens = static_cast<std::int32_t>(s.prompt_tokens);
   const auto logits = static_cast<std::int64_t>(item.logits_hashes.size());

@@ -200,7 +200,7 @@ class audit_test : public gate_test {
     record.batched = true;
     record.position = prompt;
     record.rows = width;
-    record.prompt_tokens = prompt;
+    record.prompt_tokens = prompt + width;
     record.logits_hashes = result.items[0].logits_hashes;
     record.logits_states = result.items[0].logits_states;
     record.work = std::make_shared<const step>(work);
@@ -242,6 +242,16 @@ TEST_F(audit_test, WarmItIsEqual) {
   EXPECT_EQ(gave_back, 1);
   EXPECT_EQ(a.take_released(), (std::vector<std::uint64_t>{9}));
   EXPECT_EQ(a.counts().rows[3][0], width);
+}
+
+TEST_F(audit_test, TokensThatTheRowsDoNotPickDiffer) {
+  // The block's tokens are nobody's picks.
+  record.prompt_tokens = prompt;
+  audit a{always(false)};
+  const auto found = replay(a);
+  ASSERT_TRUE(found);
+  ASSERT_TRUE(found->first);
+  EXPECT_EQ(found->first->where.rfind("pick: ", 0), 0U) << found->first->where;
 }
 
 TEST_F(audit_test, ColdItIsEqualToo) {

@@ -28,14 +28,15 @@ class small_server {
 
   void add(std::vector<token_id> prompt, std::int64_t tokens,
            draft_pattern pattern = draft_pattern::random,
-           sampling_params sampling = {}) {
+           sampling_params sampling = {}, const probe_text* known = nullptr) {
     sequence_start start;
     start.id = ++last_;
     start.prompt = std::move(prompt);
     start.max_tokens = tokens;
     start.sampling = std::move(sampling);
     texts_[last_] = start.prompt;
-    drafts_[last_] = open_pattern(pattern, nothing_, 200, nullptr, last_);
+    drafts_[last_] =
+        open_pattern(pattern, known ? *known : nothing_, 200, nullptr, last_);
     EXPECT_EQ(schedule_.add(std::move(start), 0), rejection::none);
   }
 
@@ -62,7 +63,13 @@ class small_server {
   }
   sequence_id last() const { return last_; }
   const scheduler& schedule() const { return schedule_; }
+  scheduler& schedule() { return schedule_; }
 
+  /// Not 0: what a row costs by the clock of the gate, so that it draws alike
+  /// every time.
+  double row_seconds = 0.0;
+  /// Rows that a planted fault changed.
+  std::int64_t faulted_rows = 0;
   int turns = 0;
   /// Turn of the first trip; 0: none.
   int tripped = 0;
@@ -87,7 +94,10 @@ class small_server {
   bool unit() {
     auto next = gate_->next_unit();
     if (!next) return false;
-    gate_->take(run_unit(*device_, std::move(*next)), turns);
+    const auto rows = next->work.work.rows();
+    auto result = run_unit(*device_, std::move(*next));
+    count(result.step, rows);
+    gate_->take(result, turns);
     return true;
   }
 
@@ -101,7 +111,9 @@ class small_server {
     if (!planned) return false;
     gate_unit as_unit;
     as_unit.work = std::move(*planned);
-    const auto result = run_unit(*device_, std::move(as_unit)).step;
+    const auto rows = as_unit.work.work.rows();
+    auto result = run_unit(*device_, std::move(as_unit)).step;
+    count(result, rows);
     gate_->served(result.seconds);
     for (auto& u : schedule_.update(result)) {
       auto& text = texts_[u.id];
@@ -109,6 +121,13 @@ class small_server {
       if (!u.error.empty()) errors[std::to_string(u.id)] = u.error;
     }
     return true;
+  }
+
+  void count(step_result& result, std::int64_t rows) {
+    faulted_rows += result.faulted_rows;
+    if (row_seconds > 0.0) {
+      result.seconds = row_seconds * static_cast<double>(rows);
+    }
   }
 
   void settle() {
