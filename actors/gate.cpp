@@ -189,11 +189,13 @@ gate_actor::behavior_type gate_behavior(self_pointer self, gate_setup setup,
         auto& state = self->state;
         state.untold = units_a_notice;
         state.gate->served(report.seconds);
-        for (const auto hold : report.dropped) {
-          state.gate->lost(hold);
-        }
+        // In this order: what was dropped may be one of these records, and
+        // its blocks are somebody else's by now.
         for (auto& record : report.audited) {
           state.gate->audited(std::move(record));
+        }
+        for (const auto hold : report.dropped) {
+          state.gate->lost(hold);
         }
         if (state.working && !state.owed && state.gate->owed()) {
           state.owed = true;
