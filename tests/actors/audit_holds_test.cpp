@@ -29,6 +29,11 @@ TEST(AuditHolds, AreGivenUpWhereTheyWereDroppedInTheSameReport) {
   gate_setup setup;
   setup.options.enabled = false;
   setup.options.audit.share = 1.0;
+  setup.options.probe.setup.vocabulary = 256;
+  setup.options.probe.setup.limits.slots = 4;
+  setup.options.probe.setup.limits.blocks = 64;
+  setup.options.probe.setup.limits.context = 512;
+  setup.options.probe.setup.limits.step_rows = 64;
   auto notices = std::make_shared<board>();
   const auto gate = all.system.spawn(gate_behavior, setup, notices,
                                      std::make_shared<metrics>());
