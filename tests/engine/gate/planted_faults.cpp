@@ -298,6 +298,7 @@ found_fault audit_alone(const planted_fault& fault) {
   for (const auto& event : server.events) {
     if (event.what != gate_event::kind::tripped) continue;
     found.by = event.evidence->finding.first->where;
+    found.evidence = event.evidence;
     break;
   }
   if (found.by.empty() && !server.errors.empty()) {

@@ -7,6 +7,7 @@
 
 #include "engine/executor/executor.hpp"
 #include "engine/faults/fault_plan.hpp"
+#include "engine/gate/evidence.hpp"
 #include "engine/models/model.hpp"
 
 namespace vouch::engine::test {
@@ -38,6 +39,8 @@ struct found_fault {
   std::string by;
   /// Rows that the fault changed while it ran.
   std::int64_t faulted_rows = 0;
+  /// Of a trip.
+  std::shared_ptr<const trip_evidence> evidence;
 };
 
 /// The gate's probe over an executor with the fault, and nothing else.

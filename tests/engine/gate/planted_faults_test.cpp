@@ -7,6 +7,9 @@
 
 #include <gtest/gtest.h>
 
+#include "engine/bisect/bisect.hpp"
+#include "tests/engine/row_contract/models.hpp"
+
 namespace vouch::engine::test {
 namespace {
 
@@ -65,6 +68,50 @@ TEST(PlantedFaults, AreAllCaughtAsTheCommittedTableSays) {
   }
   EXPECT_EQ(text.substr(from, end - from), table)
       << "VOUCH_WRITE_TABLE=1 writes it anew";
+}
+
+/// From a trip in what was served to the op, by its evidence alone.
+TEST(PlantedFaults, ATripIsBisectedByItsEvidence) {
+  const planted_fault fault{
+      "", "op=logits mixed_rows>=3 after_step=300 ulp=1 element=7"};
+  const auto found = audit_alone(fault);
+  ASSERT_TRUE(found.evidence);
+  const auto evidence = parse_evidence("trip.json", json_of(*found.evidence));
+  const auto weights =
+      vouch::test::load(std::string{VOUCH_FIXTURES} + "/llama_tiny.gguf");
+  bisect_sources sources;
+  sources.vocabulary = static_cast<token_id>(weights->config().vocab_size);
+  sources.chunk = 64;
+  const auto played = case_of_evidence(evidence, sources);
+  EXPECT_GE(played.sequences.size(), 2U);
+  const auto run = [&](const char* faults) {
+    return bisect(
+        [&] {
+          cpu_executor_options o;
+          o.threads = 2;
+          o.blocks = 400;
+          o.slots = 24;
+          o.step_rows = 96;
+          o.faults =
+              std::make_shared<const fault_plan>(fault_plan::parse(faults));
+          return make_cpu_executor(weights, o);
+        },
+        played);
+  };
+  const auto report = run("op=logits mixed_rows>=3 ulp=1 element=7");
+  EXPECT_EQ(report.error, "");
+  ASSERT_TRUE(report.first);
+  EXPECT_EQ(report.first->position, evidence.finding.first->position);
+  ASSERT_TRUE(report.first_op);
+  EXPECT_EQ(report.ops[*report.first_op].op, model_op::logits);
+  EXPECT_EQ(report.served_again, true);
+  EXPECT_EQ(report.classic_again, true);
+  EXPECT_FALSE(report.capture_changed);
+  // On a machine without the fault the step is sound.
+  const auto sound = run("");
+  EXPECT_FALSE(sound.first);
+  EXPECT_EQ(sound.served_again, false);
+  EXPECT_EQ(sound.classic_again, true);
 }
 
 }  // namespace
