@@ -20,6 +20,7 @@ using action = std::function<int()>;
 void add_serve(CLI::App& app, action& chosen);
 void add_generate(CLI::App& app, action& chosen);
 void add_chat(CLI::App& app, action& chosen);
+void add_compare(CLI::App& app, action& chosen);
 void add_bench(CLI::App& app, action& chosen);
 void add_bisect(CLI::App& app, action& chosen);
 void add_inspect(CLI::App& app, action& chosen);

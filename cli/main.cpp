@@ -45,6 +45,7 @@ int run(int argc, char** argv) {
   vouch::cli::add_serve(app, chosen);
   vouch::cli::add_generate(app, chosen);
   vouch::cli::add_chat(app, chosen);
+  vouch::cli::add_compare(app, chosen);
   vouch::cli::add_bench(app, chosen);
   vouch::cli::add_bisect(app, chosen);
   vouch::cli::add_inspect(app, chosen);
