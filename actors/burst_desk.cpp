@@ -115,6 +115,10 @@ bool burst_desk::take(drafts& answer, engine::scheduler& schedule) {
   }
   for (const auto& offer : speculator_.decide(std::move(answer.answers))) {
     schedule.offer(offer.id, offer.proposal.tokens);
+    const auto found = sequences_.find(offer.id);
+    if (found != sequences_.end()) {
+      found->second.offered_under = book_.gate().verdict;
+    }
   }
   for (const auto id : speculator_.unprofitable()) book_.unprofitable(id);
   return true;
@@ -163,7 +167,9 @@ engine::speculation_status burst_desk::status() const {
 
 void burst_desk::write_round(sequence& s, const engine::round_report& round,
                              const engine::scheduler& schedule) {
-  const auto& gate = book_.gate();
+  // The verdict may have changed while the block was verified.
+  const auto verdict =
+      s.offered_under.empty() ? book_.gate().verdict : s.offered_under;
   if (!s.described) {
     s.described = true;
     s.record.context = schedule.limits().context;
@@ -174,13 +180,13 @@ void burst_desk::write_round(sequence& s, const engine::round_report& round,
     s.record.widths = engine::width_set::up_to(setup_.width);
     setup_.transcript(to_line(s.record));
   }
-  if (!s.in_burst) {
+  if (!s.in_burst || s.burst_verdict != verdict) {
     s.in_burst = true;
+    s.burst_verdict = verdict;
     ++s.burst;
     s.round = 0;
-    setup_.transcript(to_line(
-        engine::transcript_burst{s.name, s.burst, s.generated, round.anchor,
-                                 round.position, gate.verdict}));
+    setup_.transcript(to_line(engine::transcript_burst{
+        s.name, s.burst, s.generated, round.anchor, round.position, verdict}));
   }
   engine::transcript_round line;
   line.name = s.name;
@@ -197,7 +203,7 @@ void burst_desk::write_round(sequence& s, const engine::round_report& round,
   line.cache_after = round.position + round.outcome.kept_rows;
   line.seed = s.record.seed;
   line.sampler_position = round.position;
-  line.verdict = gate.verdict;
+  line.verdict = verdict;
   line.end = round.outcome.end;
   setup_.transcript(to_line(line));
 }

@@ -70,6 +70,9 @@ class burst_desk {
     std::int64_t burst = -1;
     std::int64_t round = 0;
     bool in_burst = false;
+    /// In force when its drafts were offered, and when its burst began.
+    std::string offered_under;
+    std::string burst_verdict;
     std::int64_t generated = 0;
   };
 

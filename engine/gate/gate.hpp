@@ -19,8 +19,8 @@
 namespace vouch::engine {
 
 struct gate_options {
-  /// False: nothing is measured, no burst is engaged, what is served is not
-  /// vouched for.
+  /// False: nothing is measured, no burst is engaged (but by allow_inexact),
+  /// what is served is not vouched for.
   bool enabled = true;
   /// Its `known` is filled in by the gate.
   probe_options probe;

@@ -21,11 +21,11 @@ decline_reason reason_of(const verdict& of) {
 }  // namespace
 
 rung gate::serves() const {
-  if (!options_.enabled) return rung::batched;
-  const auto allowed = verdicts_.lowest_allowed();
   if (options_.allow_inexact && !options_.probe.widths.empty()) {
     return rung::burst;
   }
+  if (!options_.enabled) return rung::batched;
+  const auto allowed = verdicts_.lowest_allowed();
   if (options_.unconstrained) return std::min(allowed, rung::batched);
   return allowed;
 }
@@ -66,14 +66,14 @@ burst_rules gate::rules() const {
 }
 
 std::optional<decline> gate::decline_of(int width) const {
+  const auto& configured = options_.probe.widths;
+  if (options_.allow_inexact && !configured.empty()) return std::nullopt;
   if (!options_.enabled) {
     return decline{decline_reason::gate_not_run, "the gate is off"};
   }
-  const auto& configured = options_.probe.widths;
   if (configured.empty()) {
     return decline{decline_reason::no_drafter, "no width is configured"};
   }
-  if (options_.allow_inexact) return std::nullopt;
   const auto open = rules().widths;
   if (width == 0 ? !open.empty() : open.contains(width)) return std::nullopt;
   for (const auto* below : {&verdicts_.alone, &verdicts_.batch}) {

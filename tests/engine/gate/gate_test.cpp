@@ -180,6 +180,15 @@ TEST_F(served_gate, SwitchedOffItServesClassicallyAndVouchesForNothing) {
   EXPECT_FALSE(judge.has_work());
   EXPECT_EQ(judge.decline_of(2)->reason, decline_reason::gate_not_run);
   EXPECT_EQ(judge.snapshot().vouched_positions, 0);
+  // The escape is for whatever the gate declines.
+  made.allow_inexact = true;
+  gate escaped{{}, std::nullopt, made};
+  EXPECT_EQ(escaped.rules().widths, (width_set{2, 3, 4}));
+  EXPECT_TRUE(escaped.rules().inexact);
+  EXPECT_FALSE(escaped.has_work());
+  EXPECT_EQ(escaped.decline_of(2), std::nullopt);
+  EXPECT_EQ(escaped.snapshot().verdict, "allow_inexact");
+  EXPECT_EQ(escaped.snapshot().vouched_positions, 0);
 }
 
 TEST_F(served_gate, UnconstrainedKernelsKeepTheirBatches) {
