@@ -6,13 +6,6 @@
 #include "actors/metrics.hpp"
 
 namespace vouch::actors {
-namespace {
-
-/// Sequences that have ended are told with the next order; so many may wait.
-constexpr std::size_t most_ended = 256;
-
-}  // namespace
-
 burst_desk::burst_desk(burst_setup setup, const engine::step_cost_model& costs,
                        std::shared_ptr<metrics> counters)
     : setup_{std::move(setup)},
@@ -60,9 +53,8 @@ void burst_desk::open(const engine::sequence_start& start,
 void burst_desk::close(engine::sequence_id id) {
   const auto found = sequences_.find(id);
   if (found == sequences_.end()) return;
-  if (found->second.told > 0 && ended_.size() < most_ended) {
-    ended_.push_back(id);
-  }
+  // With the next order. As many may wait as orders have told of.
+  if (found->second.told > 0) ended_.push_back(id);
   sequences_.erase(found);
   book_.close(id);
   speculator_.forget(id);

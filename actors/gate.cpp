@@ -84,11 +84,13 @@ void publish(self_pointer self, bool tripped) {
   state.notices->set_gate(std::move(now));
 }
 
-void handle_events(self_pointer self) {
+/// `ran`: a unit has ended. Otherwise only what is new is told.
+void handle_events(self_pointer self, bool ran) {
   auto& state = self->state;
   bool tripped = false;
   const auto events = state.gate->take_events();
-  if (events.empty() && state.has_told && ++state.untold < units_a_notice) {
+  if (events.empty() && state.has_told &&
+      (!ran || ++state.untold < units_a_notice)) {
     return;
   }
   state.untold = 0;
@@ -119,9 +121,6 @@ void pump(self_pointer self) {
   auto& state = self->state;
   auto& gate = *state.gate;
   release_holds(self);
-  while (auto spare = gate.give_back()) {
-    tell(self, std::move(*spare));
-  }
   if (!state.working) {
     if (auto unit = gate.next_unit()) {
       state.working = true;
@@ -131,11 +130,17 @@ void pump(self_pointer self) {
       tell(self, gate_order{std::move(*unit), state.owed});
     }
   }
+  // Also what asking for a unit has set free.
+  while (auto spare = gate.give_back()) {
+    tell(self, std::move(*spare));
+  }
   const auto need = gate.need();
   if (need && need != state.asked) {
     state.asked = need;
     tell(self, loan_request{*need});
   }
+  // The probe may have found that it is done.
+  handle_events(self, false);
 }
 
 void start(self_pointer self) {
@@ -163,7 +168,7 @@ gate_actor::behavior_type gate_behavior(self_pointer self, gate_setup setup,
       [self](start_atom) {
         self->state.scheduler =
             caf::actor_cast<caf::weak_actor_ptr>(self->current_sender());
-        handle_events(self);
+        handle_events(self, true);
         pump(self);
       },
       [self](engine::loan& lent) {
@@ -182,7 +187,7 @@ gate_actor::behavior_type gate_behavior(self_pointer self, gate_setup setup,
           tell(self, self->state.unit);
         }
         self->state.gate->take(result, wall_ms());
-        handle_events(self);
+        handle_events(self, true);
         pump(self);
       },
       [self](served_report& report) {

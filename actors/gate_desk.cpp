@@ -11,19 +11,44 @@ constexpr double report_seconds = 0.1;
 
 }  // namespace
 
+bool gate_desk::draw(const engine::audit_candidate& item) {
+  const bool drawn = drawer_.draw(item);
+  drawn_ += drawn ? 1 : 0;
+  return drawn;
+}
+
+void gate_desk::planned() {
+  drawn_in_flight_.push_back(std::exchange(drawn_, 0));
+}
+
 void gate_desk::served(double seconds) {
   drawer_.served(seconds);
   seconds_ += seconds;
 }
 
+std::span<const engine::audit_record> gate_desk::collect(
+    engine::scheduler& schedule) {
+  auto fresh = schedule.take_audited();
+  const auto count = fresh.size();
+  if (!drawn_in_flight_.empty()) {
+    // Those of sequences that have ended meanwhile are not to be had.
+    for (auto lost = drawn_in_flight_.front(); lost > count; --lost) {
+      drawer_.replayed(0.0);
+    }
+    drawn_in_flight_.pop_front();
+  }
+  for (auto& record : fresh) {
+    holds_.push_back(record.hold);
+    audited_.push_back(std::move(record));
+  }
+  return std::span{audited_}.last(count);
+}
+
 std::optional<served_report> gate_desk::report(engine::scheduler& schedule,
                                                bool at_once) {
   served_report made;
-  made.audited = schedule.take_audited();
+  made.audited = std::exchange(audited_, {});
   made.dropped = schedule.take_dropped_holds();
-  for (const auto& record : made.audited) {
-    holds_.push_back(record.hold);
-  }
   for (const auto hold : made.dropped) {
     drawer_.replayed(0.0);
     std::erase(holds_, hold);
@@ -87,21 +112,30 @@ std::optional<engine::gate_unit> gate_desk::take_unit(bool idle) {
   }
   auto unit = std::move(waiting_->unit);
   waiting_.reset();
+  for (const auto slot : unit.work.released) {
+    open_.erase(slot);
+  }
+  for (const auto& start : unit.work.opened) {
+    open_.insert(start.slot);
+  }
   return unit;
 }
 
-void gate_desk::abandon(engine::scheduler& schedule) {
+std::vector<engine::slot_id> gate_desk::abandon(engine::scheduler& schedule) {
   for (const auto& each : std::exchange(lent_, {})) {
     schedule.take_back(each);
   }
-  schedule.take_audited();
+  audited_.clear();
   schedule.take_dropped_holds();
   for (const auto hold : std::exchange(holds_, {})) {
+    drawer_.replayed(0.0);
     schedule.release_hold(hold);
   }
   wanted_.reset();
   waiting_.reset();
   recalled_ = false;
+  const auto open = std::exchange(open_, {});
+  return {open.begin(), open.end()};
 }
 
 }  // namespace vouch::actors

@@ -1,7 +1,11 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <optional>
+#include <set>
+#include <span>
 #include <vector>
 
 #include "actors/speculation_messages.hpp"
@@ -16,9 +20,13 @@ class gate_desk {
  public:
   explicit gate_desk(const engine::audit_options& options) : drawer_{options} {}
 
-  bool draw(const engine::audit_candidate& item) { return drawer_.draw(item); }
+  bool draw(const engine::audit_candidate& item);
+  /// A step was planned; what was drawn since the one before is its.
+  void planned();
   /// A served step took so long.
   void served(double seconds);
+  /// The drawn items of the step that was just settled: the oldest planned one.
+  std::span<const engine::audit_record> collect(engine::scheduler& schedule);
   /// What to tell GATE; nothing where that can wait.
   std::optional<served_report> report(engine::scheduler& schedule,
                                       bool at_once);
@@ -36,17 +44,26 @@ class gate_desk {
   /// The unit that may run now; `idle`: nobody else wants the device.
   std::optional<engine::gate_unit> take_unit(bool idle);
 
-  /// GATE has died: everything it held comes back.
-  void abandon(engine::scheduler& schedule);
+  /// GATE has died: everything it held comes back. Slots that it has left open
+  /// on the device.
+  std::vector<engine::slot_id> abandon(engine::scheduler& schedule);
 
  private:
   /// Where replays are not run: GATE has the other half of it.
   engine::audit drawer_;
+  /// Drawn since the last step was planned, and of the steps in flight, oldest
+  /// first.
+  std::size_t drawn_ = 0;
+  std::deque<std::size_t> drawn_in_flight_;
   double seconds_ = 0.0;
+  /// Not told to GATE yet.
+  std::vector<engine::audit_record> audited_;
   std::vector<std::uint64_t> holds_;
   std::optional<engine::gate_need> wanted_;
   std::vector<engine::loan> lent_;
   bool recalled_ = false;
+  /// Of lent slots, those that units have opened.
+  std::set<engine::slot_id> open_;
   std::optional<gate_order> waiting_;
 };
 

@@ -121,7 +121,8 @@ using scheduler_actor = caf::typed_actor<
     caf::reacts_to<new_drafter>,
     // DRAFTER's answer to an order: the next step can be planned.
     caf::reacts_to<drafts>,
-    // A gate to work with from now on, after the one before has died.
+    // A gate to work with from now on, after the one before has died; or none,
+    // because that one is about to.
     caf::reacts_to<new_gate>,
     // What the gate vouches for from the next plan on.
     caf::reacts_to<engine::gate_view>,

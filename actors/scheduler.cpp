@@ -25,6 +25,7 @@ bool plan_step(self_pointer self) {
   if (!planned) {
     return false;
   }
+  state.gate->planned();
   state.watch.submitted(now);
   state.step_sizes.push_back(
       {planned->work.rows(), planned->work.logits_rows()});
@@ -51,10 +52,11 @@ bool ask_drafter(self_pointer self) {
 /// What the gate is told, gets and may do now.
 void serve_gate(self_pointer self) {
   auto& state = self->state;
+  auto& gate = *state.gate;
   if (!state.setup.gate) {
+    gate.abandon(*state.schedule);  // what was drawn while there was one
     return;
   }
-  auto& gate = *state.gate;
   const bool idle = state.step_sizes.empty() && !state.drafting;
   if (auto news = gate.report(*state.schedule, idle)) {
     self->send(state.setup.gate, std::move(*news));
@@ -86,6 +88,14 @@ void set_gate(self_pointer self, gate_actor gate) {
         return desk.draw(item);
       });
   self->send(state.setup.gate, start_atom_v);
+}
+
+/// False: a GATE that has been replaced said this.
+bool from_gate(self_pointer self) {
+  const auto& gate = self->state.setup.gate;
+  const auto& sender = self->current_sender();
+  return gate && sender &&
+         caf::actor_cast<caf::actor_addr>(sender) == gate.address();
 }
 
 /// Plans as many steps as may be in flight, and shows what changed.
@@ -126,15 +136,21 @@ void lose_drafter(self_pointer self) {
   advance(self);
 }
 
-/// GATE has died, and with it everything it stood for.
-void lose_gate(self_pointer self) {
+/// There is no GATE (any more), and nothing of what it stood for.
+void lose_gate(self_pointer self, const char* why) {
   auto& state = self->state;
   set_gate(self, gate_actor{});
-  state.gate->abandon(*state.schedule);
+  auto open = state.gate->abandon(*state.schedule);
+  if (!open.empty()) {
+    // Behind the unit that may be out.
+    engine::gate_unit closing;
+    closing.work.released = std::move(open);
+    self->send(state.setup.engine, gate_work{std::move(closing), {}});
+  }
   state.paused = false;
   engine::gate_view closed;
   closed.closed = engine::decline_reason::gate_not_run;
-  closed.detail = "the gate has failed";
+  closed.detail = why;
   state.desk->set_gate(std::move(closed), *state.schedule);
   advance(self);
 }
@@ -226,7 +242,7 @@ scheduler_actor::behavior_type scheduler_behavior(self_pointer self,
       return;
     }
     if (state.setup.gate && down.source == state.setup.gate.address()) {
-      lose_gate(self);
+      lose_gate(self, "the gate has failed");
       return;
     }
     state.reserved.erase(down.source);
@@ -267,6 +283,9 @@ scheduler_actor::behavior_type scheduler_behavior(self_pointer self,
         state.count_step(result);
         state.gate->served(result.seconds);
         auto updates = state.schedule->update(result);
+        for (const auto& record : state.gate->collect(*state.schedule)) {
+          state.desk->book().audited(record.id, record.rows);
+        }
         state.desk->take(updates, *state.schedule);
         // The device first: it computes while the others are told.
         advance(self);
@@ -278,22 +297,39 @@ scheduler_actor::behavior_type scheduler_behavior(self_pointer self,
           return;
         }
         state.drafting = false;
+        if (state.paused) {
+          return;  // what was drafted for has a verdict that has fallen
+        }
         if (plan_step(self)) {
           advance(self);
         }
       },
       [self](engine::gate_view& view) {
         auto& state = self->state;
-        state.desk->set_gate(std::move(view), *state.schedule);
-        advance(self);
+        if (from_gate(self)) {
+          state.desk->set_gate(std::move(view), *state.schedule);
+          advance(self);
+        }
       },
       [self](new_gate& arrived) {
-        set_gate(self, std::move(arrived.gate));
-        advance(self);
+        if (self->state.setup.gate) {
+          self->demonitor(self->state.setup.gate.address());
+          lose_gate(self, "it is measured anew");
+        }
+        if (arrived.gate) {
+          set_gate(self, std::move(arrived.gate));
+          advance(self);
+        }
       },
-      [self](pause_atom) { self->state.paused = true; },
+      [self](pause_atom) {
+        auto& state = self->state;
+        state.paused = state.paused || from_gate(self);
+      },
       [self](gate_trip& trip) {
         auto& state = self->state;
+        if (!from_gate(self)) {
+          return;
+        }
         state.paused = false;
         state.desk->book().trip();
         state.desk->set_gate(std::move(trip.view), *state.schedule);
@@ -303,29 +339,40 @@ scheduler_actor::behavior_type scheduler_behavior(self_pointer self,
         advance(self);
       },
       [self](loan_request& request) {
-        self->state.gate->ask(request.need);
-        serve_gate(self);
+        if (from_gate(self)) {
+          self->state.gate->ask(request.need);
+          serve_gate(self);
+        }
       },
       [self](engine::loan& lent) {
-        self->state.gate->take_back(lent, *self->state.schedule);
-        advance(self);
+        if (from_gate(self)) {
+          self->state.gate->take_back(lent, *self->state.schedule);
+          advance(self);
+        }
       },
       [self](audits_done& what) {
-        self->state.gate->done(what, *self->state.schedule);
+        if (from_gate(self)) {
+          self->state.gate->done(what, *self->state.schedule);
+        }
       },
       [self](gate_order& order) {
-        self->state.gate->put(std::move(order));
-        serve_gate(self);
+        if (from_gate(self)) {
+          self->state.gate->put(std::move(order));
+          serve_gate(self);
+        }
       },
       [self](owed_atom) {
-        self->state.gate->owe();
-        serve_gate(self);
+        if (from_gate(self)) {
+          self->state.gate->owe();
+          serve_gate(self);
+        }
       },
       [self](step_cost& cost) {
         self->state.costs.observe(cost.rows, cost.logits_rows, cost.seconds);
       },
       [self](new_drafter& arrived) {
         auto& state = self->state;
+        state.drafting = false;  // whoever was asked will not answer
         state.setup.drafter = std::move(arrived.drafter);
         self->monitor(state.setup.drafter);
         state.desk->set_drafter(std::nullopt);

@@ -196,7 +196,8 @@ void drafter_down(self_pointer self, const caf::down_msg& down) {
 }
 
 /// Other rules may make other steps: the gate starts anew where its scope is
-/// another one, and SCHEDULER serves on without it meanwhile.
+/// another one. SCHEDULER is told before it has the rules, and serves on
+/// without a gate meanwhile.
 void rescope_gate(self_pointer self) {
   auto& state = self->state;
   const auto model = state.setup.notices->model();
@@ -209,6 +210,7 @@ void rescope_gate(self_pointer self) {
   }
   state.gate_parts = std::move(parts);
   state.gate_rescoped = true;
+  self->send(state.scheduler, new_gate{});
   self->send_exit(state.gate, caf::exit_reason::user_shutdown);
 }
 
@@ -344,8 +346,8 @@ supervisor_actor::behavior_type supervisor_behavior(self_pointer self,
         state.setup.rules = change.rules;
         state.setup.counters->policy_loaded();
         if (state.scheduler) {
-          self->send(state.scheduler, std::move(change));
           rescope_gate(self);
+          self->send(state.scheduler, std::move(change));
         }
       },
       [self](load_atom) {

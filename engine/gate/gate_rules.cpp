@@ -58,9 +58,12 @@ burst_rules gate::rules() const {
   rules.positions = burst_positions(open);
   if (options_.allow_inexact) {
     const std::int64_t context = options_.probe.setup.limits.context;
-    rules.inexact = open != all || rules.positions < context;
+    // Where all is vouched for but tails at the end of the context, nothing has
+    // to be let through.
+    constexpr std::int64_t tails = 2 * max_round_width + 4;
+    rules.inexact = open != all || rules.positions + tails < context;
+    if (rules.inexact) rules.positions = context;
     rules.widths = all;
-    rules.positions = context;
   }
   return rules;
 }

@@ -5,32 +5,17 @@
 
 #include <gtest/gtest.h>
 
-#include "engine/speculation/scripted_drafter.hpp"
 #include "engine/speculation/transcript_check.hpp"
-#include "tests/actors/world.hpp"
+#include "tests/actors/gate_world.hpp"
 
 namespace vouch::actors {
 namespace {
 
 using engine::decline_reason;
 using engine::script;
+using test::scripted;
 using test::text_request;
 using test::world;
-
-/// A drafter that knows what the fake model picks.
-std::shared_ptr<const engine::drafter> scripted(script mode) {
-  engine::scripted_options options;
-  options.mode = mode;
-  options.vocabulary = 256;
-  options.probabilities = {0.7};
-  options.oracle = [pick = test::hash_picks(256)](
-                       std::span<const engine::token_id> history) {
-    engine::sampling_params greedy;
-    greedy.temperature = 0;
-    return pick(history, greedy);
-  };
-  return engine::scripted_drafter::make(options).loaded;
-}
 
 /// Every width up to 6 is open.
 engine::gate_view open_gate() {

@@ -34,6 +34,9 @@ struct fake_executor_options {
   /// Complete a step inside submit, on the caller's thread: for deterministic
   /// tests.
   bool inline_steps = false;
+  /// A slot that is not open may be released, as on a device: the gate closes
+  /// all slots that it was lent.
+  bool closes_closed_slots = false;
   /// Called with each step before it runs, on the executor's thread. May throw:
   /// then the step fails with what() as its error.
   std::function<void(const engine::step&)> observe;
