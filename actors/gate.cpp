@@ -206,7 +206,7 @@ gate_actor::behavior_type gate_behavior(self_pointer self, gate_setup setup,
           state.owed = true;
           tell(self, owed_atom_v);
         }
-        handle_events(self);
+        handle_events(self, true);
         pump(self);
       },
   };

@@ -166,16 +166,22 @@ TEST_F(Trip, TheAuditAtItsDefaultShareCatchesAFaultThatBeginsLater) {
     for (const auto& each : std::filesystem::directory_iterator{one.evidence}) {
       trips.push_back(each.path());
     }
-    ASSERT_EQ(trips.size(), 1U);
-    EXPECT_EQ(gate_of(*all).verdicts.widths.at(4).evidence, trips[0].string());
-    std::ifstream in{trips[0] / "trip.json"};
-    const std::string text{std::istreambuf_iterator<char>{in}, {}};
-    const auto evidence = engine::parse_evidence("trip.json", text);
-    EXPECT_EQ(evidence.scope_id, now.id);
-    ASSERT_TRUE(evidence.finding.first);
-    EXPECT_TRUE(evidence.finding.record.batched);
-    ASSERT_TRUE(evidence.finding.record.work);
-    EXPECT_GE(evidence.finding.record.work->rows(), 3);
+    // Once for bursts; classic rows may have followed.
+    ASSERT_GE(trips.size(), 1U);
+    ASSERT_LE(trips.size(), of_bursts_only ? 1U : 2U);
+    EXPECT_NE(std::find(trips.begin(), trips.end(),
+                        gate_of(*all).verdicts.widths.at(4).evidence),
+              trips.end());
+    for (const auto& trip : trips) {
+      std::ifstream in{trip / "trip.json"};
+      const std::string text{std::istreambuf_iterator<char>{in}, {}};
+      const auto evidence = engine::parse_evidence("trip.json", text);
+      EXPECT_EQ(evidence.scope_id, now.id);
+      ASSERT_TRUE(evidence.finding.first);
+      EXPECT_TRUE(evidence.finding.record.batched);
+      ASSERT_TRUE(evidence.finding.record.work);
+      EXPECT_GE(evidence.finding.record.work->rows(), 3);
+    }
   }
 }
 
