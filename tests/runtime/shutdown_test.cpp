@@ -74,6 +74,8 @@ TEST(Shutdown, WithDraftsAndTheGateInFlight) {
       auto parts = make_fake_components(device);
       one.adjust()(parts.parts);
       runtime::config settings;
+      settings.policy.limits.max_running = 16;
+      settings.policy.limits.step_tokens = 128;
       settings.engine.steps_in_flight = 1 + round % 2;
       runtime::runtime all{home.system, settings, parts};
       all.wait_until_ready();
@@ -101,7 +103,7 @@ TEST(Shutdown, WithDraftsAndTheGateInFlight) {
         all.cancel("1");
       }
       if (round % 6 == 0) {
-        engine::policy rules;
+        auto rules = all.current_policy();
         rules.prefill.chunk_tokens = 40 + round % 3;
         all.set_policy(rules);
       }
