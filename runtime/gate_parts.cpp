@@ -103,6 +103,7 @@ actors::make_gate_setup gate_parts(const config& settings,
   probe.setup.vocabulary = static_cast<engine::token_id>(out.parts.vocab_size);
   probe.setup.live = drafter.loaded;
   probe.setup.live_on_device = drafter.device != nullptr;
+  probe.setup.faults = out.parts.faults;
   probe.prompts = prompts(*out.parts.tokenizer);
   if (!out.parts.bursts.declined) {
     probe.widths = widths_to_probe(out.parts.bursts.width);
