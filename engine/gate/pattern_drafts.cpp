@@ -42,9 +42,11 @@ void find_stop(scenario_sequence& of, const probe_text& text) {
   const auto most = std::min(of.tokens, text.size() - text.prompt) - 1;
   for (auto k = most; k > 0; --k) {
     if (std::find(begin, begin + k, begin[k]) != begin + k) continue;
+    const bool inside = of.width < 2 || k % of.width != 0;
+    if (!inside && of.stop_at >= 0) continue;
     of.stop_token = begin[k];
     of.stop_at = k;
-    return;
+    if (inside) return;
   }
 }
 

@@ -81,7 +81,9 @@ struct scenario_sequence {
 };
 
 /// Chooses the stop token of a sequence from its text: the latest token that
-/// did not come before. Without one it has no stop token.
+/// did not come before, and that is a draft where all drafts are right (the
+/// first token is the prefill's, and a block of w rows ends with a pick of its
+/// own); if there is none such, the latest. Without one it has no stop token.
 void find_stop(scenario_sequence& of, const probe_text& text);
 
 /// Sequences that are served together by a scheduler of their own.
