@@ -75,7 +75,7 @@ std::optional<decline> gate::decline_of(int width) const {
     return decline{decline_reason::gate_not_run, "the gate is off"};
   }
   if (configured.empty()) {
-    return decline{decline_reason::no_drafter, "no width is configured"};
+    return decline{decline_reason::no_drafter, "no drafter is loaded"};
   }
   const auto open = rules().widths;
   if (width == 0 ? !open.empty() : open.contains(width)) return std::nullopt;

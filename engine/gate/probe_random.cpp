@@ -38,6 +38,8 @@ probe_task draw_task(std::mt19937_64& random, const probe_options& options,
   const auto kinds = options.widths.empty()     ? 1
                      : options.setup.has_live() ? 8
                                                 : 7;
+  // Now and then all at once, so that steps have as many items.
+  const bool together = one_in(3);
   for (std::int64_t i = 0; i < n; ++i) {
     scenario_sequence each;
     each.text = texts[static_cast<std::size_t>(
@@ -53,7 +55,7 @@ probe_task draw_task(std::mt19937_64& random, const probe_options& options,
         task.covers.push_back(each.width);
       }
     }
-    each.delay = below(16);
+    each.delay = together ? 0 : below(16);
     each.stops = one_in(6);
     each.prompt_logits = one_in(10) && plan.texts[each.text].first_logits == 0;
     played.sequences.push_back(each);

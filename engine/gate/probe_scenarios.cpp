@@ -8,7 +8,12 @@
 namespace vouch::engine {
 namespace {
 
-constexpr std::int64_t most_sequences = 16;
+/// Sequences of one step. More than a few only where others keep as many slots:
+/// a loan waits until so many are free.
+std::int64_t most_sequences(const executor_limits& served) {
+  const std::int64_t slots = served.slots;
+  return std::min(slots, std::clamp<std::int64_t>(slots / 2, 16, 32));
+}
 
 std::int64_t served_chunk(const probe_options& o) {
   return std::min<std::int64_t>(
@@ -109,11 +114,12 @@ void scenario_maker::add_batch(probe_stage& stage) const {
   auto many = named("many, permuted, beside a prefill", 1);
   many.permute = true;
   many.chunk = std::max<std::int64_t>(1, served_chunk(o_) / 2);
-  const auto n = std::min<std::int64_t>(most_sequences, o_.setup.limits.slots);
+  const auto n = most_sequences(o_.setup.limits);
   const std::size_t turn[] = {t_.greedy, t_.penalties, t_.one};
   for (std::int64_t i = 0; i + 1 < n; ++i) {
-    many.sequences.push_back(
-        sequence(turn[static_cast<std::size_t>(i) % 3], classic, 1, 24, i / 3));
+    many.sequences.push_back(sequence(turn[static_cast<std::size_t>(i) % 3],
+                                      classic, 1, 24,
+                                      std::min<std::int64_t>(i / 3, 5)));
   }
   many.sequences.push_back(sequence(t_.longest, classic, 1, 2, 6));
   add(stage, key_batch, std::move(many));

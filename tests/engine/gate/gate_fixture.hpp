@@ -25,7 +25,7 @@ class gate_test : public testing::Test {
     cpu_executor_options options;
     options.threads = 2;
     options.blocks = 160;
-    options.slots = 24;
+    options.slots = 40;
     options.step_rows = 96;
     options.context = context;
     if (!faults.empty()) {

@@ -53,6 +53,7 @@ INSTANTIATE_TEST_SUITE_P(
         planted{"BatchedLogits", "op=logits items>=2 ulp=1 element=3", "batch"},
         planted{"ThreeMixedRows", "op=output mixed_rows>=3 ulp=1 element=0",
                 "batch"},
+        planted{"ManySequences", "op=down items>=17 ulp=1", "batch"},
         planted{"RopeOfManyRows", "op=rope_query rows>=2 ulp=1", "alone"},
         planted{"VerifyAttention", "op=attention phase=verify ulp=1", "2"},
         planted{"LastRowOfFour",
