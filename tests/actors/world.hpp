@@ -142,8 +142,9 @@ class world {
   /// `adjust` changes what is loaded.
   using adjust_function = std::function<void(actors::components&)>;
   explicit world(engine::policy rules = {}, fake_executor_options options = {},
-                 const adjust_function& adjust = {}) {
+                 const adjust_function& adjust = {}, int steps_in_flight = 1) {
     setup_.rules = rules;
+    setup_.steps_in_flight = steps_in_flight;
     setup_.load = [this, options, adjust] {
       auto parts = make_fake_components(options).parts;
       if (adjust) {

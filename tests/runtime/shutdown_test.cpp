@@ -60,6 +60,7 @@ TEST(Shutdown, AThousandTimesWithWorkInFlight) {
 /// The same while drafts and units of the gate are in flight.
 TEST(Shutdown, WithDraftsAndTheGateInFlight) {
   temporary_folder folder;
+  std::int64_t verified = 0;
   for (int round = 0; round < 200; ++round) {
     const auto events = std::make_shared<transcript>();
     host home;
@@ -99,6 +100,7 @@ TEST(Shutdown, WithDraftsAndTheGateInFlight) {
       if (round % 3 != 2) {
         events->wait_for_tokens("0", 1 + static_cast<std::size_t>(round) % 80);
       }
+      verified += static_cast<std::int64_t>(all.stats().rounds);
       if (round % 4 == 0) {
         all.cancel("1");
       }
@@ -121,6 +123,8 @@ TEST(Shutdown, WithDraftsAndTheGateInFlight) {
       }
     }
   }
+  // Bursts ran when it was stopped.
+  EXPECT_GT(verified, 1000);
 }
 
 TEST(Shutdown, ManyRuntimesInOneSystem) {
