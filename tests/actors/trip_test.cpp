@@ -60,9 +60,9 @@ struct mixed_rows_fault {
 class Trip : public testing::Test {
  protected:
   /// A probed world, and requests that are always there: `busy` at once.
-  std::unique_ptr<world> start() {
-    auto all =
-        std::make_unique<world>(engine::policy{}, small_device(), one.adjust());
+  std::unique_ptr<world> start(int steps_in_flight = 1) {
+    auto all = std::make_unique<world>(engine::policy{}, small_device(),
+                                       one.adjust(), steps_in_flight);
     all->alter = [this](const engine::step& work, engine::step_result& result) {
       if (!is_gates(work)) ++served;
       fault.spoil(work, result);
@@ -72,12 +72,14 @@ class Trip : public testing::Test {
   void keep_busy(world& all, std::int64_t busy) {
     const auto now = all.counters->stats();
     for (auto n = now.running + now.waiting; n < busy; ++n) {
-      const auto id = "r" + std::to_string(sent++);
+      const auto id = std::string{"r"} + std::to_string(sent++);
       all.submit(text_request(id, prompt(id), 100));
       all.run();
     }
   }
-  static std::string prompt(const std::string& id) { return "tell me " + id; }
+  static std::string prompt(const std::string& id) {
+    return std::string{"tell me "} + id;
+  }
   engine::verdict_table on_disk(const world& all) const {
     const auto found =
         engine::verdict_store{one.verdicts}.load(gate_of(all).scope);
@@ -128,7 +130,7 @@ TEST_F(Trip, TheAuditAtItsDefaultShareCatchesAFaultThatBeginsLater) {
       }
     }
     ASSERT_EQ(gate_of(*all).trips, 1);
-    RecordProperty("steps_until_round_" + std::to_string(round),
+    RecordProperty(std::string{"steps_until_"} + std::to_string(round),
                    std::to_string(served));
     EXPECT_GT(fault.changed, 0);
     // On the disk, although SCHEDULER has not handled the trip yet.
@@ -240,7 +242,7 @@ TEST_F(Trip, DrawnRowsThatAreNeverSettledDoNotEndTheAudit) {
     return rows;
   };
   for (int i = 0; i < 300; ++i) {
-    const auto id = "gone" + std::to_string(i);
+    const auto id = std::string{"gone"} + std::to_string(i);
     all->submit(text_request(id, prompt(id), 20));
     all->run();
     for (int step = 0; step < i % 5; ++step) all->finish_step();
