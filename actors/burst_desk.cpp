@@ -83,6 +83,7 @@ std::optional<draft_order> burst_desk::order(
   if (asks.empty()) return std::nullopt;
   draft_order made;
   made.number = ++last_order_;
+  order_is_over_ = false;
   ordered_rows_ = 0;
   for (const auto& ask : asks) {
     const auto found = sequences_.find(ask.id);
@@ -96,6 +97,20 @@ std::optional<draft_order> burst_desk::order(
   }
   made.ended = std::exchange(ended_, {});
   return made;
+}
+
+bool burst_desk::worth_waiting(const draft_order& order) const {
+  return !setup_.is_free || setup_.fixed ||
+         std::any_of(order.jobs.begin(), order.jobs.end(),
+                     [this](const draft_order::job& job) {
+                       return speculator_.is_promising(job.ask.id);
+                     });
+}
+
+void burst_desk::take_late(drafts& answer) {
+  if (answer.number != last_order_ || order_is_over_) return;
+  counters_->speculation().drafted(answer.seconds);
+  speculator_.note(std::move(answer.answers));
 }
 
 bool burst_desk::take(drafts& answer, engine::scheduler& schedule) {
@@ -118,6 +133,7 @@ bool burst_desk::take(drafts& answer, engine::scheduler& schedule) {
 
 void burst_desk::take(std::vector<engine::sequence_update>& updates,
                       const engine::scheduler& schedule) {
+  order_is_over_ = true;
   for (auto& update : updates) {
     const auto found = sequences_.find(update.id);
     if (found == sequences_.end()) continue;

@@ -43,6 +43,11 @@ class burst_desk {
   /// What to ask DRAFTER before the next plan; nothing where nobody is to be
   /// drafted for.
   std::optional<draft_order> order(const engine::scheduler& schedule);
+  /// The order is worth waiting for; otherwise the next step is planned at once
+  /// and the answer, when it comes, is only judged by what the step brings.
+  bool worth_waiting(const draft_order& order) const;
+  /// An answer that was not waited for.
+  void take_late(drafts& answer);
   /// False: an answer to an order that nobody waits for any more.
   bool take(drafts& answer, engine::scheduler& schedule);
 
@@ -87,6 +92,8 @@ class burst_desk {
   std::unordered_map<engine::sequence_id, sequence> sequences_;
   std::vector<engine::sequence_id> ended_;
   std::uint64_t last_order_ = 0;
+  /// Its step has ended: an answer would be of the past.
+  bool order_is_over_ = false;
   /// Rows that the last order asked for.
   std::int64_t ordered_rows_ = 0;
   /// What drafting a row costs, seconds; a moving average.

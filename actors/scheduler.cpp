@@ -33,8 +33,8 @@ bool plan_step(self_pointer self) {
   return true;
 }
 
-/// Asks DRAFTER for what the next step may verify; false where nobody is to be
-/// drafted for.
+/// Asks DRAFTER for what the next step may verify; false where there is nothing
+/// to wait for.
 bool ask_drafter(self_pointer self) {
   auto& state = self->state;
   if (!state.setup.drafter) {
@@ -44,9 +44,9 @@ bool ask_drafter(self_pointer self) {
   if (!order) {
     return false;
   }
-  state.drafting = true;
+  state.drafting = state.desk->worth_waiting(*order);
   self->send(state.setup.drafter, std::move(*order));
-  return true;
+  return state.drafting;
 }
 
 /// What the gate is told, gets and may do now.
@@ -293,7 +293,11 @@ scheduler_actor::behavior_type scheduler_behavior(self_pointer self,
       },
       [self](drafts& answer) {
         auto& state = self->state;
-        if (!state.drafting || !state.desk->take(answer, *state.schedule)) {
+        if (!state.drafting) {
+          state.desk->take_late(answer);
+          return;
+        }
+        if (!state.desk->take(answer, *state.schedule)) {
           return;
         }
         state.drafting = false;
@@ -381,7 +385,7 @@ scheduler_actor::behavior_type scheduler_behavior(self_pointer self,
       },
       [self](policy_change& change) {
         self->state.setup.rules = change.rules;
-        self->state.schedule->set_policy(std::move(change.rules));
+        self->state.schedule->set_policy(change.rules);
         advance(self);
       },
       [self](tick_atom) {

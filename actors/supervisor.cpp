@@ -347,7 +347,7 @@ supervisor_actor::behavior_type supervisor_behavior(self_pointer self,
         state.setup.counters->policy_loaded();
         if (state.scheduler) {
           rescope_gate(self);
-          self->send(state.scheduler, std::move(change));
+          self->send(state.scheduler, change);
         }
       },
       [self](load_atom) {

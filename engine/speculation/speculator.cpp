@@ -76,19 +76,33 @@ std::vector<draft_answer> speculator::decide(
   return offers;
 }
 
-void speculator::observe(sequence_id id, const round_report& round) {
-  const auto found = proposed_.find(id);
-  if (found == proposed_.end()) {
-    controller_.observe(id, {}, round.outcome.emitted);
-    return;
+void speculator::note(std::vector<draft_answer> proposals) {
+  for (auto& answer : proposals) {
+    if (answer.proposal.tokens.empty()) continue;
+    proposed_[answer.id] = std::move(answer.proposal);
   }
-  controller_.observe(id, found->second, round.outcome.emitted);
-  proposed_.erase(found);
+}
+
+void speculator::observe(sequence_id id, const round_report& round) {
+  const auto& emitted = round.outcome.emitted;
+  const auto found = proposed_.find(id);
+  const draft none;
+  const draft& proposal = found == proposed_.end() ? none : found->second;
+  const bool right = !proposal.tokens.empty() && !emitted.empty() &&
+                     proposal.tokens.front() == emitted.front();
+  if (right || !round.drafts.empty()) {
+    doubtful_.erase(id);
+  } else {
+    doubtful_.insert(id);
+  }
+  controller_.observe(id, proposal, emitted);
+  if (found != proposed_.end()) proposed_.erase(found);
 }
 
 void speculator::forget(sequence_id id) {
   controller_.forget(id);
   proposed_.erase(id);
+  doubtful_.erase(id);
 }
 
 }  // namespace vouch::engine

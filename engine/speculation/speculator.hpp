@@ -4,6 +4,7 @@
 #include <memory>
 #include <span>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "engine/schedule/burst.hpp"
@@ -54,6 +55,13 @@ class speculator {
   /// last ask (in any order; some may be missing). Sequences that are not in
   /// the result get a classic row.
   std::vector<draft_answer> decide(std::vector<draft_answer> proposals);
+  /// The same where the step was planned without waiting: the proposals are
+  /// only judged by what comes.
+  void note(std::vector<draft_answer> proposals);
+  /// Whether a proposal for the sequence may be worth waiting for: it is new,
+  /// in a burst, or its last draft was right. Of a drafter that costs nothing
+  /// the others can be asked beside the step.
+  bool is_promising(sequence_id id) const { return !doubtful_.contains(id); }
   /// Sequences of the last ask that had drafts none of which paid.
   const std::vector<sequence_id>& unprofitable() const { return unprofitable_; }
 
@@ -76,6 +84,7 @@ class speculator {
   step_load load_;
   /// What was proposed for the step in flight, all of it.
   std::unordered_map<sequence_id, draft> proposed_;
+  std::unordered_set<sequence_id> doubtful_;
   std::vector<sequence_id> unprofitable_;
 };
 

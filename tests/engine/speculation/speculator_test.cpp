@@ -74,6 +74,29 @@ TEST(Speculator, LearnsFromDraftsThatNobodyVerified) {
   EXPECT_LT(s.controller().acceptance(1, 0, 0), 1.0);
 }
 
+TEST(Speculator, KnowsForWhomWaitingIsWorthwhile) {
+  speculator s{options_of(cheap)};
+  // Nothing is known of a new one.
+  EXPECT_TRUE(s.is_promising(1));
+  s.note({{1, {{4, 5}, 0}}});
+  s.observe(1, round_of({9}));
+  EXPECT_FALSE(s.is_promising(1));
+  // Beside the step a draft was made that would have been right.
+  s.note({{1, {{4, 5}, 0}}});
+  s.observe(1, round_of({4}));
+  EXPECT_TRUE(s.is_promising(1));
+  s.observe(1, round_of({5}));
+  EXPECT_FALSE(s.is_promising(1));
+  // In a burst, whatever came of it.
+  auto burst = round_of({5});
+  burst.drafts = {7};
+  s.observe(1, burst);
+  EXPECT_TRUE(s.is_promising(1));
+  s.observe(1, round_of({5}));
+  s.forget(1);
+  EXPECT_TRUE(s.is_promising(1));
+}
+
 TEST(Speculator, FixedTakesTheWidestWhateverItCosts) {
   auto o = options_of(dear);
   o.fixed = true;
