@@ -7,7 +7,7 @@ import tempfile
 import time
 import unittest
 
-from vouch_process import TINY, Server, run
+from vouch_process import TINY, Server
 
 # It begins long after the probe, in steps of three rows or more of several
 # sequences.
@@ -95,11 +95,12 @@ class Trip(unittest.TestCase):
             after = self.speculation(server)
             self.assertEqual(after["verdict"], "tripped")
             self.assertEqual(after["declined"]["reason"], "gate_tripped")
-            self.assertEqual(after["trips"], 1)
+            # Classic rows share such steps, and may have tripped as well.
+            self.assertIn(after["trips"], (1, 2))
             for width in "234":
                 verdict = after["verdicts"]["widths"][width]
                 self.assertEqual(verdict["state"], "tripped")
-                self.assertEqual(len(verdict["first"]) > 0, True)
+                self.assertGreaterEqual(verdict["first"]["position"], 0)
                 evidence = pathlib.Path(verdict["evidence"])
                 self.assertTrue((evidence / "trip.json").exists())
             # One sequence a step is what it was: the classic text again.
