@@ -162,7 +162,10 @@ runtime::runtime(caf::actor_system& system, config settings, components served)
 
 runtime::~runtime() {
   if (!shut_down(impl_->system, impl_->supervisor)) {
-    // Actors that would not end still use it.
+    // Actors that did not end in time still use it. Not the handle: where they
+    // end after all (a process that was stopped for a while), nothing may keep
+    // the system from ending too.
+    impl_->supervisor = nullptr;
     static_cast<void>(impl_.release());
   }
 }
