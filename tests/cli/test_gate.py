@@ -83,14 +83,16 @@ class Trip(unittest.TestCase):
             print(f"tripped after {steps:.0f} decode steps and "
                   f"{time.monotonic() - started:.1f} s")
             # Those in flight ended as all others; what they were promised they
-            # are told was not kept.
+            # are told was not kept. (The audit may have found it when nobody
+            # was; what came after it is served classically.)
             for receipt, text, report in answers:
                 self.assertNotEqual(text, "")
-                if report["verdict"] == "tripped":
-                    self.assertTrue(receipt.startswith(
-                        "verdict=tripped; vouched=no"), receipt)
-                    self.assertEqual(report["declined"], "gate_tripped")
-            self.assertIn("tripped", [a[2]["verdict"] for a in answers])
+                if report["verdict"] != "tripped":
+                    continue
+                self.assertTrue(receipt.startswith("verdict=tripped; "), receipt)
+                self.assertEqual(report["declined"], "gate_tripped")
+                if report["rounds"] > 0:
+                    self.assertIn("; vouched=no; ", receipt)
 
             after = self.speculation(server)
             self.assertEqual(after["verdict"], "tripped")
