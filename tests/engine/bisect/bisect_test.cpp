@@ -134,7 +134,8 @@ TEST_F(bisecting, NamesTheOpThatAFaultIsIn) {
 }
 
 TEST_F(bisecting, TheRowIsTheFirstOne) {
-  const char* fault = "op=attention layer=1 position>=60 phase=verify ulp=100000";
+  const char* fault =
+      "op=attention layer=1 position>=60 phase=verify ulp=100000";
   const auto report = run(pattern(draft_pattern::all, 3, 0, fault), fault);
   ASSERT_TRUE(report.first);
   EXPECT_EQ(report.first->position, 60);
