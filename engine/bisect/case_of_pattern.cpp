@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <numeric>
 #include <random>
 #include <stdexcept>
 
@@ -17,8 +18,8 @@ std::vector<token_id> text_of(executor& device, const pattern_options& o,
   auto tokens = o.prompt;
   const auto prompt = static_cast<std::int64_t>(o.prompt.size());
   const auto all = prompt + o.rows;
-  std::vector<block_id> blocks;
-  for (block_id b = 0; b < blocks_for(all); ++b) blocks.push_back(b);
+  std::vector<block_id> blocks(static_cast<std::size_t>(blocks_for(all)));
+  std::iota(blocks.begin(), blocks.end(), 0);
   device.open({0, o.sampling, static_cast<std::int32_t>(prompt)});
   step work;
   for (std::int64_t at = 0; at < all;) {

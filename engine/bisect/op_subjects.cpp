@@ -181,6 +181,7 @@ class rope_subject final : public op_subject {
                kernels::thread_pool& pool)
       : heads_{heads}, head_dim_{head_dim}, base_{base}, pool_{pool} {
     std::vector<float> inverse;
+    inverse.reserve(static_cast<std::size_t>(head_dim / 2));
     for (int i = 0; i < head_dim / 2; ++i) {
       inverse.push_back(std::pow(10'000.0F, -2.0F * static_cast<float>(i) /
                                                 static_cast<float>(head_dim)));
