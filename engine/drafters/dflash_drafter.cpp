@@ -186,6 +186,7 @@ void dflash_drafter::keep_within_limit() {
         largest = &state;
       }
     }
+    if (largest == nullptr) break;
     bytes -= largest->context->bytes();
     *largest = {};
     largest->open = true;

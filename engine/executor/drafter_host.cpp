@@ -180,7 +180,7 @@ draft_result drafter_host::draft(const draft_batch& work,
   });
   for (std::size_t i = 0; i < jobs.size(); ++i) {
     auto& out = result.items[owners[i]];
-    out.problem = problem.empty() ? std::move(jobs[i].problem) : problem;
+    out.problem = problem.empty() ? jobs[i].problem : problem;
     if (out.problem.empty()) out.proposal = std::move(jobs[i].result);
   }
   result.seconds = seconds_since(begin);

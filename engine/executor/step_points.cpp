@@ -36,7 +36,7 @@ void step_points::add_item(const step_item& item, std::size_t known) {
     row.item_row = i;
     row.position = item.position + i;
     row.phase = item.kind;
-    row.rewritten = static_cast<std::size_t>(item.position + i) < known;
+    row.rewritten = item.position + i < static_cast<std::int64_t>(known);
     rows_.push_back(row);
     slots_.push_back(item.slot);
   }
