@@ -34,18 +34,12 @@ void burst_desk::open(const engine::sequence_start& start,
   book_.open(start.id, start.speculate, prompt);
   sequence& s = sequences_[start.id];
   s.name = {request, choice};
-  s.speculates = start.speculate;
   if (!setup_.transcript) return;
   s.record.name = s.name;
   s.record.prompt_tokens = prompt;
   s.record.last_token = start.prompt.empty() ? 0 : start.prompt.back();
   s.record.budget = start.max_tokens;
-  s.record.stop_tokens = start.sampling.request_stop_tokens;
-  if (!start.sampling.ignore_eos) {
-    s.record.stop_tokens.insert(s.record.stop_tokens.end(),
-                                start.sampling.stop_tokens.begin(),
-                                start.sampling.stop_tokens.end());
-  }
+  s.record.stop_tokens = engine::ending_tokens(start.sampling);
   s.record.seed = start.sampling.seed;
   s.record.drafter = setup_.drafter;
 }
@@ -79,7 +73,7 @@ std::optional<draft_order> burst_desk::order(
   const auto wishes = schedule.draft_wishes();
   if (wishes.empty()) return std::nullopt;
   const auto asks = speculator_.ask(wishes, book_.gate().rules.widths,
-                                    schedule.classic_load());
+                                    schedule.classic_load(wishes));
   if (asks.empty()) return std::nullopt;
   draft_order made;
   made.number = ++last_order_;

@@ -65,7 +65,6 @@ class burst_desk {
  private:
   struct sequence {
     engine::sequence_name name;
-    bool speculates = true;
     /// Tokens that DRAFTER knows.
     std::int64_t told = 0;
     /// The sequence's record of the transcript; written with its first burst.

@@ -111,7 +111,7 @@ void release_holds(self_pointer self) {
   if (holds.empty()) {
     return;
   }
-  const double seconds = state.gate->snapshot().audit.seconds;
+  const double seconds = state.gate->audit_done().seconds;
   const double more = seconds - std::exchange(state.audit_seconds, seconds);
   tell(self, audits_done{std::move(holds), more});
 }

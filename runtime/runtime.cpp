@@ -84,16 +84,12 @@ runtime::impl::impl(caf::actor_system& home, const config& settings,
   setup.notices = notices;
   setup.counters = counters;
   setup.warn = [](const std::string& message) { spdlog::error(message); };
-  notices->watch_speculation(
-      [counters = counters](const actors::speculation_view& before,
-                            const actors::speculation_view& now) {
-        if (now.gate && now.gate != before.gate) {
-          counters->speculation().gate(*now.gate);
-        }
-        for (const auto& line : speculation_news(before, now)) {
-          tell(line);
-        }
-      });
+  notices->watch_speculation([](const actors::speculation_view& before,
+                                const actors::speculation_view& now) {
+    for (const auto& line : speculation_news(before, now)) {
+      tell(line);
+    }
+  });
   first_max_running = settings.policy.limits.max_running;
   first_step_tokens = settings.policy.limits.step_tokens;
   counters->use_vllm_names(settings.server.vllm_metric_names);

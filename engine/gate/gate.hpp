@@ -113,6 +113,8 @@ class gate {
   /// Since the last call.
   std::vector<gate_event> take_events();
   gate_snapshot snapshot() const;
+  /// What the audit has done, without the rest of a snapshot.
+  const audit_counts& audit_done() const { return audit_.counts(); }
   const verdict_scope& scope() const { return scope_; }
   const verdict_table& verdicts() const { return verdicts_; }
   const probe& probed() const { return *probe_; }

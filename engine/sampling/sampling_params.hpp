@@ -45,6 +45,15 @@ struct sampling_params {
   int logprobs = -1;
 };
 
+/// The tokens that end a text picked with these parameters.
+inline std::vector<token_id> ending_tokens(const sampling_params& params) {
+  auto all = params.request_stop_tokens;
+  if (!params.ignore_eos) {
+    all.insert(all.end(), params.stop_tokens.begin(), params.stop_tokens.end());
+  }
+  return all;
+}
+
 /// One token with its log-probability under the unmodified distribution.
 struct token_logprob {
   token_id token = -1;

@@ -90,7 +90,7 @@ std::vector<draft_wish> scheduler::draft_wishes() const {
   return wishes;
 }
 
-step_load scheduler::classic_load() const {
+step_load scheduler::classic_load(std::span<const draft_wish> wishes) const {
   const impl& m = *impl_;
   step_load load;
   std::int64_t prefill = 0;
@@ -102,7 +102,7 @@ step_load scheduler::classic_load() const {
       ++load.rows;
     }
   }
-  load.rows -= static_cast<std::int64_t>(draft_wishes().size());
+  load.rows -= static_cast<std::int64_t>(wishes.size());
   load.logits_rows = load.rows;
   load.tokens = load.rows;
   load.rows += std::clamp<std::int64_t>(prefill, 0, m.row_budget() - load.rows);

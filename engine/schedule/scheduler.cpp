@@ -71,11 +71,7 @@ rejection scheduler::add(sequence_start start, std::int64_t now_ms) {
   s.max_tokens = start.max_tokens < 0 ? left : std::min(start.max_tokens, left);
   s.sampling = std::move(start.sampling);
   s.speculate = start.speculate;
-  s.stop_tokens = s.sampling.request_stop_tokens;
-  if (!s.sampling.ignore_eos) {
-    s.stop_tokens.insert(s.stop_tokens.end(), s.sampling.stop_tokens.begin(),
-                         s.sampling.stop_tokens.end());
-  }
+  s.stop_tokens = ending_tokens(s.sampling);
   s.stops = stop_matcher{std::move(start.stop_strings)};
   s.prompt_logprobs = start.prompt_logprobs;
   s.priority = start.priority;

@@ -178,8 +178,9 @@ class scheduler {
   void set_burst_rules(const burst_rules& rules);
   /// Sequences that decode now and may have two rows or more.
   std::vector<draft_wish> draft_wishes() const;
-  /// About what the next step carries beside the rows of draft_wishes().
-  step_load classic_load() const;
+  /// About what the next step carries beside the rows of `wishes`, which are
+  /// draft_wishes().
+  step_load classic_load(std::span<const draft_wish> wishes) const;
   /// Prompt and emitted tokens, the anchor last; empty for an unknown id. Valid
   /// until the next call that changes the scheduler.
   std::span<const token_id> tokens_of(sequence_id id) const;
