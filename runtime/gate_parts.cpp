@@ -11,17 +11,14 @@
 #include "engine/executor/device_drafter.hpp"
 #include "engine/faults/fault_plan.hpp"
 #include "kernels/attention.hpp"
-#include "kernels/cores.hpp"
 #include "kernels/dispatch.hpp"
 #include "runtime/folders.hpp"
 
 namespace vouch::runtime {
-namespace {
 
-engine::verdict_scope scope_of(const config& settings,
-                               const engine::checkpoint& source,
-                               const engine::cpu_executor_options& device,
-                               const engine::drafter_load& drafter) {
+engine::verdict_scope make_scope(const engine::checkpoint& source,
+                                 const engine::cpu_executor_options& device,
+                                 const engine::drafter_load& drafter) {
   engine::verdict_scope scope;
   scope.model = source.fingerprint();
   scope.program = engine::program_fingerprint();
@@ -29,16 +26,13 @@ engine::verdict_scope scope_of(const config& settings,
   scope.libraries = "compiler " __VERSION__;
   scope.device = engine::processor_name();
   scope.dispatch = kernels::active_target();
-  scope.threads = device.threads > 0 ? device.threads
-                  : device.cpus.empty()
-                      ? kernels::available_cores()
-                      : static_cast<std::int32_t>(device.cpus.size());
-  scope.plan = settings.kernels.plan;
-  scope.kv_format = settings.engine.kv_type;
+  scope.threads = engine::compute_threads(device);
+  scope.plan = kernels::plan_name(device.plan);
+  scope.kv_format = device.kv_type == kernels::dtype::f32 ? "f32" : "f16";
   if (drafter.loaded) {
-    scope.drafter = name_of(drafter.loaded->kind());
+    scope.drafter = engine::name_of(drafter.loaded->kind());
   } else if (drafter.device) {
-    scope.drafter = name_of(drafter.device->kind());
+    scope.drafter = engine::name_of(drafter.device->kind());
     const auto taps = drafter.device->taps();
     scope.taps.assign(taps.begin(), taps.end());
   }
@@ -50,6 +44,8 @@ engine::verdict_scope scope_of(const config& settings,
   scope.split = kernels::attention_chunk_positions;
   return scope;
 }
+
+namespace {
 
 /// Those that help most come first: the gate opens width by width.
 std::vector<int> widths_to_probe(int most) {
@@ -70,7 +66,10 @@ std::vector<int> widths_to_probe(int most) {
   return widths;
 }
 
-std::vector<engine::probe_prompt> prompts(const engine::tokenizer& words) {
+}  // namespace
+
+std::vector<engine::probe_prompt> built_in_prompts(
+    const engine::tokenizer& words) {
   std::vector<engine::probe_prompt> made;
   for (const auto& [name, text] : engine::built_in_prompts()) {
     auto tokens = words.encode(text, {});
@@ -81,15 +80,13 @@ std::vector<engine::probe_prompt> prompts(const engine::tokenizer& words) {
   return made;
 }
 
-}  // namespace
-
 actors::make_gate_setup gate_parts(const config& settings,
                                    const engine::checkpoint& source,
                                    const engine::cpu_executor_options& device,
                                    const engine::drafter_load& drafter,
                                    const components& out) {
   actors::gate_setup setup;
-  setup.scope = scope_of(settings, source, device, drafter);
+  setup.scope = make_scope(source, device, drafter);
   setup.verdicts = verdict_folder(settings, from_environment);
   setup.evidence = evidence_folder(settings, from_environment);
   setup.warn = [](const std::string& message) { spdlog::warn(message); };
@@ -104,7 +101,7 @@ actors::make_gate_setup gate_parts(const config& settings,
   probe.setup.live = drafter.loaded;
   probe.setup.live_on_device = drafter.device != nullptr;
   probe.setup.faults = out.parts.faults;
-  probe.prompts = prompts(*out.parts.tokenizer);
+  probe.prompts = built_in_prompts(*out.parts.tokenizer);
   if (!out.parts.bursts.declined) {
     probe.widths = widths_to_probe(out.parts.bursts.width);
   }

@@ -119,10 +119,7 @@ std::shared_ptr<engine::model> load_weights(
     const std::function<void(double)>& progress, components& out) {
   const bool pinned = !options.cpus.empty();
   const kernels::scoped_pin pin{pinned ? options.cpus.front() : -1};
-  const int threads =
-      pinned ? static_cast<int>(options.cpus.size()) : options.threads;
-  kernels::thread_pool pool{threads > 0 ? threads : kernels::available_cores(),
-                            options.cpus};
+  kernels::thread_pool pool{engine::compute_threads(options), options.cpus};
   std::shared_ptr<engine::model> weights =
       engine::load_model(source, pool, progress);
   load_speculation(settings, source, *weights, options, pool, out);

@@ -5,6 +5,7 @@
 #include "cli/bisect/report.hpp"
 #include "cli/bisect/run.hpp"
 #include "cli/commands.hpp"
+#include "cli/kernel_options.hpp"
 #include "engine/bisect/op_runs.hpp"
 #include "engine/error.hpp"
 
@@ -99,14 +100,7 @@ void add_bisect(CLI::App& app, action& chosen) {
   command->add_option("--draws", o.draws, "Random inputs, with --op")
       ->check(CLI::Range(1, 1 << 20))
       ->capture_default_str();
-  command->add_option("--plan", o.plan, "Kernel plan: invariant or fast")
-      ->capture_default_str();
-  command
-      ->add_option("--fault", o.faults,
-                   "A fault to plant, docs/faults.md; repeatable")
-      ->take_all();
-  command->add_option("--threads", o.threads, "Compute threads; 0: one a core")
-      ->check(CLI::Range(0, 1024));
+  add_kernel_options(*command, o.plan, o.faults, o.threads);
   command->add_option("--kv-type", o.kv_type, "f16 or f32")
       ->check(CLI::IsMember({"f16", "f32"}))
       ->capture_default_str();

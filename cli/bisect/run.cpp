@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <random>
 
+#include "cli/kernel_options.hpp"
 #include "engine/checkpoint/checkpoint.hpp"
 #include "engine/error.hpp"
 #include "engine/faults/fault_plan.hpp"
@@ -20,30 +21,18 @@ namespace {
 
 constexpr std::size_t max_transcript_bytes = std::size_t{4} << 30U;
 
-kernels::kernel_plan plan_of(const options& chosen) {
-  const auto plan = kernels::find_plan(chosen.plan);
-  if (plan) return *plan;
-  throw engine::input_error(
-      "--plan", "expected invariant or fast, got '" + chosen.plan + "'");
-}
-
 std::shared_ptr<const engine::fault_plan> faults_of(const options& chosen) {
-  if (chosen.faults.empty()) return nullptr;
-  std::string all;
-  for (const auto& each : chosen.faults) all += each + "\n";
-  try {
-    auto plan = engine::fault_plan::parse(all);
-    for (const auto& each : plan.specs()) {
-      if (each.site >= engine::fault_site::prefix_cache) {
-        throw std::invalid_argument{
-            "'" + each.text() +
-            "' lies in the schedule, which is not played here (vouch probe)"};
-      }
+  auto plan = read_faults(chosen.faults);
+  if (plan == nullptr) return nullptr;
+  for (const auto& each : plan->specs()) {
+    if (each.site >= engine::fault_site::prefix_cache) {
+      throw engine::input_error(
+          "--fault",
+          "'" + each.text() +
+              "' lies in the schedule, which is not played here (vouch probe)");
     }
-    return std::make_shared<const engine::fault_plan>(std::move(plan));
-  } catch (const std::invalid_argument& error) {
-    throw engine::input_error("--fault", error.what());
   }
+  return plan;
 }
 
 engine::draft_pattern pattern_of(const options& chosen) {
@@ -132,7 +121,7 @@ class bench {
     made.slots = needs.slots;
     made.step_rows = needs.step_rows;
     made.faults = faults_;
-    made.plan = plan_of(chosen_);
+    made.plan = read_plan(chosen_.plan);
     return engine::make_cpu_executor(weights_, made);
   }
 
@@ -236,7 +225,7 @@ outcome run_ops(const options& chosen) {
   engine::op_options o;
   o.op = chosen.op;
   o.types = types_of(chosen);
-  o.plan = plan_of(chosen);
+  o.plan = read_plan(chosen.plan);
   if (!chosen.model.empty()) {
     o.model = engine::open_checkpoint(chosen.model)->config();
   }

@@ -11,6 +11,7 @@
 #include "cli/compare/judge.hpp"
 #include "cli/compare/options.hpp"
 #include "cli/compare/report.hpp"
+#include "cli/kernel_options.hpp"
 #include "engine/error.hpp"
 #include "engine/file_text.hpp"
 #include "engine/speculation/width_set.hpp"
@@ -156,14 +157,7 @@ void add_compare(CLI::App& app, action& chosen) {
   add_sampling(*command, o);
   command->add_flag("--bytes", o.bytes,
                     "Compare a hash of every row of logits too (with a model)");
-  command->add_option("--plan", o.plan, "Kernel plan: invariant or fast")
-      ->capture_default_str();
-  command
-      ->add_option("--fault", o.faults,
-                   "A fault to plant, docs/faults.md; repeatable")
-      ->take_all();
-  command->add_option("--threads", o.threads, "Compute threads; 0: one a core")
-      ->check(CLI::Range(0, 1024));
+  add_kernel_options(*command, o.plan, o.faults, o.threads);
   command->add_option("--cpu-list", o.cpu_list,
                       "CPUs of the compute threads, one each: 0-3,8");
   command->add_option("--api-key", o.api_key, "For a server")

@@ -4,13 +4,12 @@
 
 #include "cli/compare/arms.hpp"
 #include "cli/compare/local_arm.hpp"
+#include "cli/kernel_options.hpp"
 #include "cli/progress_bar.hpp"
 #include "engine/checkpoint/checkpoint.hpp"
 #include "engine/drafters/load_drafter.hpp"
 #include "engine/error.hpp"
-#include "engine/faults/fault_plan.hpp"
 #include "engine/models/model.hpp"
-#include "kernels/cores.hpp"
 #include "kernels/thread_pool.hpp"
 #include "runtime/compute_cpus.hpp"
 
@@ -23,20 +22,8 @@ engine::cpu_executor_options device_options(const options& chosen) {
   made.cpus =
       runtime::compute_cpus(chosen.cpu_list, chosen.threads, "--cpu-list");
   made.slots = chosen.parallel;
-  const auto plan = kernels::find_plan(chosen.plan);
-  if (!plan) {
-    throw engine::input_error(
-        "--plan", "expected invariant or fast, got '" + chosen.plan + "'");
-  }
-  made.plan = *plan;
-  std::string all;
-  for (const auto& each : chosen.faults) all += each + "\n";
-  try {
-    made.faults = std::make_shared<const engine::fault_plan>(
-        engine::fault_plan::parse(all));
-  } catch (const std::invalid_argument& error) {
-    throw engine::input_error("--fault", error.what());
-  }
+  made.plan = read_plan(chosen.plan);
+  made.faults = read_faults(chosen.faults);
   return made;
 }
 
@@ -47,10 +34,7 @@ class model_runner {
       : chosen_{chosen},
         observe_{observe},
         device_{device_options(chosen)},
-        threads_{chosen.threads > 0 ? chosen.threads
-                 : device_.cpus.empty()
-                     ? kernels::available_cores()
-                     : static_cast<int>(device_.cpus.size())} {
+        threads_{engine::compute_threads(device_)} {
     const auto source = engine::open_checkpoint(chosen.model);
     setup_.words = engine::load_tokenizer(chosen.model);
     kernels::thread_pool pool{threads_, device_.cpus};

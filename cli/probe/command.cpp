@@ -4,6 +4,7 @@
 #include <string>
 
 #include "cli/commands.hpp"
+#include "cli/kernel_options.hpp"
 #include "cli/probe/report.hpp"
 #include "cli/probe/run.hpp"
 #include "engine/checkpoint/checkpoint.hpp"
@@ -95,16 +96,9 @@ void add_probe(CLI::App& app, action& chosen) {
       ->capture_default_str();
   command->add_option("--prompts", o.prompts_file,
                       "File with a prompt a line, instead of those built in");
-  command->add_option("--plan", o.plan, "Kernel plan: invariant or fast")
-      ->capture_default_str();
-  command
-      ->add_option("--fault", o.faults,
-                   "A fault to plant, docs/faults.md; repeatable")
-      ->take_all();
+  add_kernel_options(*command, o.plan, o.faults, o.threads);
   command->add_option("--seed", o.seed, "Of synthetic prompts and mixes")
       ->capture_default_str();
-  command->add_option("--threads", o.threads, "Compute threads; 0: one a core")
-      ->check(CLI::Range(0, 1024));
   command->add_option("--cpu-list", o.cpu_list,
                       "CPUs of the compute threads, one each: 0-3,8");
   command->add_option("--kv-type", o.kv_type, "f16 or f32")

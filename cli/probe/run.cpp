@@ -6,21 +6,19 @@
 #include <sstream>
 #include <utility>
 
-#include "engine/cache/block_pool.hpp"
+#include "cli/kernel_options.hpp"
 #include "engine/checkpoint/checkpoint.hpp"
 #include "engine/drafters/load_drafter.hpp"
 #include "engine/error.hpp"
 #include "engine/executor/executor.hpp"
-#include "engine/faults/fault_plan.hpp"
 #include "engine/file_text.hpp"
 #include "engine/gate/run_unit.hpp"
 #include "engine/models/model.hpp"
 #include "engine/tokenizer/tokenizer.hpp"
 #include "kernels/attention.hpp"
-#include "kernels/cores.hpp"
-#include "kernels/dispatch.hpp"
 #include "kernels/thread_pool.hpp"
 #include "runtime/compute_cpus.hpp"
+#include "runtime/gate_parts.hpp"
 
 namespace vouch::cli::probe {
 namespace {
@@ -38,42 +36,22 @@ engine::cpu_executor_options executor_options(const options& chosen) {
   made.slots = slots;
   made.step_rows = chosen.step_tokens;
   made.context = chosen.max_context;
-  const auto plan = kernels::find_plan(chosen.plan);
-  if (!plan) {
-    throw engine::input_error(
-        "--plan", "expected invariant or fast, got '" + chosen.plan + "'");
-  }
-  made.plan = *plan;
-  if (!chosen.faults.empty()) {
-    std::string all;
-    for (const auto& each : chosen.faults) all += each + "\n";
-    try {
-      made.faults = std::make_shared<const engine::fault_plan>(
-          engine::fault_plan::parse(all));
-    } catch (const std::invalid_argument& error) {
-      throw engine::input_error("--fault", error.what());
-    }
-  }
+  made.plan = read_plan(chosen.plan);
+  made.faults = read_faults(chosen.faults);
   return made;
 }
 
 std::vector<engine::probe_prompt> prompts_of(const options& chosen,
                                              const engine::tokenizer& words) {
+  if (chosen.prompts_file.empty()) return runtime::built_in_prompts(words);
   std::vector<engine::probe_prompt> prompts;
-  const auto add = [&](const std::string& name, std::string_view text) {
-    auto tokens = words.encode(text, {});
-    if (!tokens.empty()) prompts.push_back({name, std::move(tokens)});
-  };
-  if (chosen.prompts_file.empty()) {
-    for (const auto& [name, text] : engine::built_in_prompts()) {
-      add(std::string{name}, text);
-    }
-    return prompts;
-  }
   std::istringstream lines{engine::read_input_text(chosen.prompts_file)};
   std::string line;
   while (std::getline(lines, line)) {
-    add("line " + std::to_string(prompts.size() + 1), line);
+    auto tokens = words.encode(line, {});
+    if (tokens.empty()) continue;
+    prompts.push_back(
+        {"line " + std::to_string(prompts.size() + 1), std::move(tokens)});
   }
   if (prompts.empty()) {
     throw engine::input_error(chosen.prompts_file, "holds no prompt");
@@ -91,29 +69,6 @@ engine::loan loan_of(const engine::gate_need& need) {
   return lent;
 }
 
-engine::verdict_scope scope_of(const options& chosen,
-                               const engine::checkpoint& source,
-                               const engine::cpu_executor_options& device) {
-  engine::verdict_scope scope;
-  scope.model = source.fingerprint();
-  scope.program = engine::program_fingerprint();
-  scope.backend = "cpu";
-  scope.device = engine::processor_name();
-  scope.dispatch = kernels::active_target();
-  scope.threads = device.threads > 0 ? device.threads
-                  : device.cpus.empty()
-                      ? kernels::available_cores()
-                      : static_cast<std::int32_t>(device.cpus.size());
-  scope.plan = chosen.plan;
-  scope.kv_format = chosen.kv_type;
-  if (device.faults) scope.faults = device.faults->text();
-  scope.step_rows = chosen.step_tokens;
-  scope.chunk = chosen.chunk;
-  scope.block = engine::block_tokens;
-  scope.split = kernels::attention_chunk_positions;
-  return scope;
-}
-
 }  // namespace
 
 outcome run(const options& chosen,
@@ -122,12 +77,12 @@ outcome run(const options& chosen,
   const auto source = engine::open_checkpoint(chosen.model);
   const auto words = engine::load_tokenizer(chosen.model);
   outcome out;
-  out.scope = scope_of(chosen, *source, device_options);
 
   engine::probe_options probing;
   std::shared_ptr<engine::model> weights;
   {
-    kernels::thread_pool pool{out.scope.threads, device_options.cpus};
+    kernels::thread_pool pool{engine::compute_threads(device_options),
+                              device_options.cpus};
     weights = engine::load_model(*source, pool);
     engine::drafter_choice choice;
     choice.name = chosen.drafter;
@@ -139,16 +94,11 @@ outcome run(const options& chosen,
       out.declined = std::string{engine::name_of(loaded.declined->reason)};
       out.declined += ": " + loaded.declined->detail;
     }
-    if (loaded.loaded) {
-      out.scope.drafter = engine::name_of(loaded.loaded->kind());
-    } else if (loaded.device) {
-      out.scope.drafter = engine::name_of(loaded.device->kind());
-      const auto taps = loaded.device->taps();
-      out.scope.taps.assign(taps.begin(), taps.end());
-      probing.setup.live_on_device = true;
-    }
-    out.scope.drafter_model = loaded.fingerprint;
+    out.scope = runtime::make_scope(*source, device_options, loaded);
+    out.scope.step_rows = chosen.step_tokens;
+    out.scope.chunk = chosen.chunk;
     probing.setup.live = loaded.loaded;
+    probing.setup.live_on_device = loaded.device != nullptr;
     device_options.drafter = loaded.device;
   }
   std::unique_ptr<engine::executor> device;
@@ -159,7 +109,6 @@ outcome run(const options& chosen,
   }
   auto& setup = probing.setup;
   setup.limits = device->limits();
-  setup.faults = device_options.faults;
   setup.faults = device_options.faults;
   setup.rules.limits.step_tokens = chosen.step_tokens;
   setup.rules.prefill.chunk_tokens = chosen.chunk;

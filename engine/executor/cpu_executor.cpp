@@ -65,11 +65,7 @@ class cpu_executor final : public executor {
  public:
   cpu_executor(std::shared_ptr<model> weights, cpu_executor_options options)
       : limits_{limits_of(weights->config(), options)} {
-    if (options.threads == 0) {
-      options.threads = options.cpus.empty()
-                            ? kernels::available_cores()
-                            : static_cast<int>(options.cpus.size());
-    }
+    options.threads = compute_threads(options);
     description_ = "cpu " + kernels::active_target() + ", " +
                    std::to_string(options.threads) +
                    (options.threads == 1 ? " thread" : " threads");

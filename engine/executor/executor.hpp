@@ -159,6 +159,9 @@ struct cpu_executor_options {
   kernels::kernel_plan plan = kernels::kernel_plan::invariant;
 };
 
+/// Threads that an executor made with these options computes with.
+int compute_threads(const cpu_executor_options& options);
+
 /// Runs `weights` on this machine's cores, with a thread of its own that takes
 /// steps in order and a pool that computes them.
 std::unique_ptr<executor> make_cpu_executor(std::shared_ptr<model> weights,
